@@ -49,9 +49,9 @@ func chipOfStep(s why.Step, now time.Time) (state, text string) {
 	case why.KindSourceBusy:
 		text = "waits for its source"
 	case why.KindWaiting:
-		text = "next poll in " + words.Countdown(s.Next.Sub(now))
+		text = "next poll in " + words.Short(s.Next.Sub(now))
 	case why.KindRetryWaiting, why.KindSinkFails, why.KindSpoolFails:
-		text = "next try in " + words.Countdown(s.Next.Sub(now))
+		text = "next try in " + words.Short(s.Next.Sub(now))
 	}
 	return stateOf[s.Kind], text
 }
@@ -74,7 +74,7 @@ func (p *jobPages) chips(s *sample, r inspect.Running, paused map[string]bool) [
 		case waits && !failed[name]:
 			c.State, c.Text = "wait", "waits"
 		case waits:
-			c.State, c.Text = "retry", "next try in "+words.Countdown(next.Sub(s.At))
+			c.State, c.Text = "retry", "next try in "+words.Short(next.Sub(s.At))
 		default:
 			c.State, c.Text = "open", "open"
 		}

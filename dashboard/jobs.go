@@ -140,7 +140,7 @@ func (p *jobPages) running() listing[*row] {
 		{
 			key: "deadline", title: "Deadline in", class: "number",
 			order: by(func(r *row) time.Duration { return r.Left }),
-			cell:  text(func(r *row) string { return words.Countdown(r.Left) }),
+			cell:  text(func(r *row) string { return words.Short(r.Left) }),
 		},
 		{key: "why", title: "Why it is not done", class: "reason", cell: func(r *row) cell {
 			c := cell{Kind: string(r.Why.Kind), Text: r.Why.Summary}

@@ -206,7 +206,7 @@ func sourceTable(now time.Time) listing[sourceRow] {
 				if s.P95 == 0 {
 					return ""
 				}
-				return latency(s.P95)
+				return words.Short(s.P95)
 			}),
 		},
 		counted("failed", "Failed tries", func(s sourceRow) int { return s.Failed }),

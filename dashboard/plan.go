@@ -62,7 +62,7 @@ func picturesOf(reports map[string]*report.Report) map[string]*picture {
 // RowsOf says how many rows a listener has given to the job; empty: not known.
 func (p *picture) RowsOf(listener string) string {
 	if found, ok := p.Listeners[listener]; ok {
-		return words.Rows(found.Rows)
+		return words.Count(found.Rows, "row")
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,7 +61,7 @@ func (s sweep) Progress() string {
 		parts = append(parts, words.Count(s.Done, s.Noun)+" done")
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
-		parts = append(parts, fmt.Sprintf("%d unchanged: %s", s.Left[why], why))
+		parts = append(parts, words.Grouped(s.Left[why])+" unchanged: "+why)
 	}
 	return strings.Join(parts, "; ")
 }

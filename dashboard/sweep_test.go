@@ -34,8 +34,8 @@ func asOperator(t *testing.T, d *Dashboard, path string) (int, string) {
 func TestSweepOfMoreThanTheSample(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int][]string{
-		maxDead - 1: {"Discard 4999 jobs</button>", "Discard all 4,999 …", ">4,999 ×", `value="12"`},
-		maxDead:     {"Discard at least 5000 jobs</button>", "Discard all …", ">at least 5,000 ×", `<progress max="100" aria-label`},
+		maxDead - 1: {"Discard 4,999 jobs</button>", "Discard all 4,999 …", ">4,999 ×", `value="12"`},
+		maxDead:     {"Discard at least 5,000 jobs</button>", "Discard all …", ">at least 5,000 ×", `<progress max="100" aria-label`},
 	} {
 		d := New(Options{Inspect: &inspect.Inspector{}})
 		listed := &sample{At: time.Now(), Full: true}

@@ -13,15 +13,14 @@ import (
 
 // functions are the functions of the templates.
 var functions = template.FuncMap{
-	"countdown": words.Countdown,
-	"stamp":     stamp,
-	"short":     words.Short,
-	"count":     count,
-	"when":      when,
-	"nav":       func() []page { return menu },
-	"took":      took,
-	"chip":      chipOf,
-	"percent":   func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
+	"stamp":   stamp,
+	"short":   words.Short,
+	"count":   count,
+	"when":    when,
+	"nav":     func() []page { return menu },
+	"took":    took,
+	"chip":    chipOf,
+	"percent": func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
 }
 
 // took writes a duration in milliseconds. It takes an *int64.
@@ -29,14 +28,6 @@ func took(ms any) string { return words.Short(time.Duration(number(ms)) * time.M
 
 // rate writes a rate, rounded up.
 func rate(n float64) string { return strconv.FormatFloat(math.Ceil(n*10)/10, 'f', -1, 64) }
-
-// latency shows an upper bound: in milliseconds below 10 seconds.
-func latency(d time.Duration) string {
-	if d < 10*time.Second {
-		return strconv.FormatInt(int64(math.Ceil(float64(d)/float64(time.Millisecond))), 10) + " ms"
-	}
-	return words.Short(time.Duration(math.Ceil(d.Seconds())) * time.Second)
-}
 
 // chipOf returns the CSS class of a record's status.
 func chipOf(s report.Status) string {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -21,9 +22,54 @@ type Running struct {
 	Bytes    int64     `json:"bytes"`             // of its data in Redis
 	Spooled  int64     `json:"spooled,omitempty"` // of its data in the spool
 	Open     []string  `json:"open"`              // open listeners of its stage
+	Later    string    `json:"later,omitempty"`   // Retries or Waits: a step is due later; only Top sets it
 	Started  time.Time `json:"started"`
 	Deadline time.Time `json:"deadline"`
 }
+
+const (
+	// Retries means that a step has failed and has not yet been retried.
+	Retries = "RETRY"
+	// Waits means that a step waits, such as for a slot of its source.
+	Waits = "WAIT"
+)
+
+// State is its status for people: LOST if Redis has no state, or what its steps wait for.
+func (r Running) State() string {
+	if r.Status == "" {
+		return "LOST"
+	}
+	return cmp.Or(r.Later, r.Status)
+}
+
+// addLater says of jobs whether steps are due later.
+func (j Jobs) addLater(ctx context.Context, list []Running) error {
+	ours := map[string]int{}
+	for i, r := range list {
+		ours[r.ID] = i
+	}
+	delayed := DelayedSet{j.o}
+	found, err := delayed.List(ctx, func(d Delayed) bool {
+		_, ok := ours[d.ID]
+		return ok && d.Retry()
+	}, maxLater)
+	if err != nil {
+		return err
+	}
+	failed, err := delayed.Failed(ctx, found)
+	for _, d := range found {
+		switch r := &list[ours[d.ID]]; {
+		case failed[d.Member]:
+			r.Later = Retries
+		case r.Later == "":
+			r.Later = Waits
+		}
+	}
+	return err
+}
+
+// maxLater is the maximum number of steps that addLater reads.
+const maxLater = 20_000
 
 // Where says how much data lies where; empty: there is none.
 func (r Running) Where() string { return Job{Bytes: r.Bytes, Spooled: r.Spooled}.Where() }

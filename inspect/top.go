@@ -63,6 +63,8 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 	for _, p := range pauses {
 		t.Paused = append(t.Paused, p.What)
 	}
-	t.Jobs, err = in.Jobs.Running(ctx, jobs)
-	return t, err
+	if t.Jobs, err = in.Jobs.Running(ctx, jobs); err != nil {
+		return t, err
+	}
+	return t, in.Jobs.addLater(ctx, t.Jobs)
 }

@@ -17,7 +17,7 @@ type Site struct {
 	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same
 	// owner
 	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
-	// Users with their passwords, as `htpasswd -B` writes them. All pages except waiting pages then require a login
+	// Users with their passwords, as `fanfold user hash` or `htpasswd -B` writes them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets
 	TrustedHeader TrustedHeader `yaml:"trusted_header"`
@@ -47,7 +47,7 @@ var (
 // ValidUser reports whether a text can be the name of a user.
 func ValidUser(name string) bool { return userForm.MatchString(name) }
 
-// ParseUsers reads lines NAME:HASH, as htpasswd -B writes them, and returns the bcrypt hashes by
+// ParseUsers reads lines NAME:HASH, as fanfold user hash writes them, and returns the bcrypt hashes by
 // name. It skips empty lines and those that begin with #. The error has the number of the line,
 // but no part of its text.
 func ParseUsers(text string) (map[string]string, error) {

@@ -17,7 +17,7 @@ const maxOpen = 3
 // waits for, and the estimated time left. If left is 0, the time is unknown; if it is negative, the job
 // takes longer than usual. Such as:
 //
-//	2/3 · vs_withdraw 41,000 rows in 31 s · about 12 s left
+//	2/3 · vs_withdraw 41,000 rows in 31s · about 12s left
 func progressLine(s *job.State, now time.Time, left time.Duration) string {
 	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Target)}
 	switch s.Status {
@@ -37,7 +37,7 @@ func progressLine(s *job.State, now time.Time, left time.Duration) string {
 	}
 	switch {
 	case left > 0:
-		parts = append(parts, "about "+words.Span(left)+" left")
+		parts = append(parts, "about "+words.Short(max(time.Second, left.Round(time.Second)))+" left")
 	case left < 0:
 		parts = append(parts, "longer than usual")
 	}
@@ -67,20 +67,22 @@ func openNow(s *job.State, now time.Time) string {
 // taskNow describes the progress of a task, after the name of its listener.
 func taskNow(t job.TaskState, now time.Time) (text string) {
 	if t.Rows > 0 {
-		text = " " + words.Rows(t.Rows)
+		text = " " + words.Count(t.Rows, "row")
 	}
 	switch {
 	case t.Next.After(now):
 		text += again(now, t.Next)
 	case t.Owner != "" && !t.Taken.IsZero() && t.Rows > 0:
-		text += " in " + words.Span(now.Sub(t.Taken))
+		text += " in " + words.Short(now.Sub(t.Taken).Round(time.Second))
 	case t.Owner != "" && !t.Taken.IsZero():
-		text += " runs for " + words.Span(now.Sub(t.Taken))
+		text += " runs for " + words.Short(now.Sub(t.Taken).Round(time.Second))
 	}
 	return text
 }
 
-func again(now, next time.Time) string { return " again in " + words.Span(next.Sub(now)) }
+func again(now, next time.Time) string {
+	return " again in " + words.Short(next.Sub(now).Round(time.Second))
+}
 
 // shortName returns the last part of a listener's name, or all of it if another name in the stage has the
 // same last part.

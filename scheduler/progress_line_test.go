@@ -28,12 +28,12 @@ func TestProgressLine(t *testing.T) {
 		state job.State
 		left  time.Duration
 	}{
-		"2/3 · vs_withdraw 41,000 rows in 31 s · about 12 s left": {job.State{Status: job.StatusRun, Done: 2, Target: 3, Tasks: three(running(41000, 31*time.Second), done, done)}, 12 * time.Second},
-		"0/3 · vs_withdraw runs for 4 s, plt_user.tags, other.tags again in 2 min": {job.State{
+		"2/3 · vs_withdraw 41,000 rows in 31s · about 12s left": {job.State{Status: job.StatusRun, Done: 2, Target: 3, Tasks: three(running(41000, 31*time.Second), done, done)}, 12 * time.Second},
+		"0/3 · vs_withdraw runs for 4s, plt_user.tags, other.tags again in 2m": {job.State{
 			Status: job.StatusRun, Target: 3, Tasks: three(running(0, 4*time.Second), job.TaskState{}, job.TaskState{StepState: job.StepState{Next: now.Add(2 * time.Minute)}}),
 		}, 0},
-		"3/3 · the file is being made · about 1 s left":         {job.State{Status: job.StatusReady, Done: 3, Target: 3}, time.Millisecond},
-		"3/3 · the file again in 5 s":                           {job.State{Status: job.StatusFold, Done: 3, Target: 3, Fold: job.StepState{Next: now.Add(5 * time.Second)}}, 0},
+		"3/3 · the file is being made · about 1s left":          {job.State{Status: job.StatusReady, Done: 3, Target: 3}, time.Millisecond},
+		"3/3 · the file again in 5s":                            {job.State{Status: job.StatusFold, Done: 3, Target: 3, Fold: job.StepState{Next: now.Add(5 * time.Second)}}, 0},
 		"3/3 · the file is being published":                     {job.State{Status: job.StatusPublishing, Done: 3, Target: 3}, 0},
 		"0/3 · the file is being published · longer than usual": {job.State{Status: job.StatusPublishing, Target: 3}, -1},
 		"the job ends without a file":                           {job.State{Status: job.StatusFailing, Done: 1, Target: 3}, time.Second},

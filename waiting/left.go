@@ -20,7 +20,7 @@ func (l Left) Says(now time.Time) string {
 	if !l.Late.After(now) {
 		return ""
 	}
-	switch early, late := words.Span(l.Early.Sub(now)), words.Span(l.Late.Sub(now)); {
+	switch early, late := words.Short(l.Early.Sub(now).Round(time.Second)), words.Short(l.Late.Sub(now).Round(time.Second)); {
 	case l.Early.Sub(now) < time.Second:
 		return "up to " + late
 	case early == late:

@@ -102,7 +102,7 @@ func (v *view) queued(f facts) {
 		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts automatically when the pause ends."}
 	case p.Due.After(f.Now):
 		v.Title = "Scheduled"
-		v.Says = []string{"It starts in " + words.Span(p.Due.Sub(f.Now)) + "."}
+		v.Says = []string{"It starts in " + words.Short(p.Due.Sub(f.Now).Round(time.Second)) + "."}
 	case p.Known && p.Exact && p.Before == 0:
 		v.Says = []string{"It is the next one to start."}
 	case p.Known && p.Exact && p.Before == 1:
@@ -136,7 +136,7 @@ func (v *view) running(f facts, of *report.Report) {
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says, "That failed and is retried in "+words.Span(l.Next.Sub(f.Now))+".")
+			v.Says = append(v.Says, "That failed and is retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))+".")
 		}
 	case job.StatusPublishing:
 		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
@@ -149,7 +149,7 @@ func (v *view) running(f facts, of *report.Report) {
 func (v *view) parts(f facts, of *report.Report) {
 	for _, l := range f.Listeners {
 		p := part{Name: label(of, l.Name), Class: "open", Says: "not ready yet"}
-		rows := words.Rows(l.Rows)
+		rows := words.Count(l.Rows, "row")
 		switch {
 		case l.State == "done":
 			v.Done++
@@ -164,7 +164,7 @@ func (v *view) parts(f facts, of *report.Report) {
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
 			p.Class, p.Says = "waits", "waits for another system"
 		case l.Next != nil && l.Next.After(f.Now):
-			p.Class, p.Says = "waits", "did not answer; retried in "+words.Span(l.Next.Sub(f.Now))
+			p.Class, p.Says = "waits", "did not answer; retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))
 		case l.Stage > f.Stage:
 			p.Says = "starts after the others"
 		case l.Rows > 0:
@@ -218,7 +218,7 @@ func (v *view) done(f facts, of *report.Report) {
 	}
 	if m := f.Manifest; m != nil {
 		v.Result = &result{
-			Rows: words.Grouped(m.Rows), Size: words.FileSize(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt),
+			Rows: words.Grouped(m.Rows), Size: words.Bytes(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt),
 		}
 		for _, l := range m.Listeners {
 			if l.Omitted != "" {

@@ -84,7 +84,7 @@ func missingOf(state *job.State, zone *time.Location) string {
 			all = append(all, "without listener "+name+": "+t.Failed)
 		case !t.StaleAt.IsZero():
 			all = append(all, fmt.Sprintf("listener %s: data of %s (%s old), because %s", name,
-				t.StaleAt.In(zone).Format("2006-01-02 15:04 MST"), words.Span(t.DoneAt.Sub(t.StaleAt)), t.Failed))
+				t.StaleAt.In(zone).Format("2006-01-02 15:04 MST"), words.Short(t.DoneAt.Sub(t.StaleAt)), t.Failed))
 		}
 	}
 	return strings.Join(all, "; ")

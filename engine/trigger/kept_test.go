@@ -173,7 +173,7 @@ func TestRetryReadsOnlyWhatIsMissing(t *testing.T) {
 	}
 	b.renew("a", "b")
 	plan, v := b.retry(id, job.AnyAge) // fails again, and keeps them again
-	if want := "reuses a (attempt 1, read 1 s ago), b (attempt 1, read 1 s ago); reads c (no dataset of it is kept)"; plan != want {
+	if want := "reuses a (attempt 1, read 1s ago), b (attempt 1, read 1s ago); reads c (no dataset of it is kept)"; plan != want {
 		t.Errorf("%q, want %q", plan, want)
 	}
 	if v.Status != report.Failed || v.Attempt != 2 || !b.kept(id) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -153,12 +154,12 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	}
 	if limit == 0 {
 		return newFinding(check, Warn, "",
-			fmt.Errorf("%d MB used, without maxmemory: the system may kill Redis before it "+
-				"is full, and limits.redis_memory_percent has no effect", used>>20),
+			fmt.Errorf("%s used, without maxmemory: the system may kill Redis before it "+
+				"is full, and limits.redis_memory_percent has no effect", words.Bytes(used)),
 			"set maxmemory to about two thirds of the memory that Redis may use, as redis.conf explains")
 	}
 	percent := used * 100 / limit
-	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) is used", percent, limit>>20), Warn
+	detail, result := fmt.Sprintf("%d %% of maxmemory (%s) is used", percent, words.Bytes(limit)), Warn
 	var err error
 	switch {
 	case percent >= 100:
@@ -166,8 +167,8 @@ func checkRedisMemory(memory map[string]string, limits report.Limits) Finding {
 	case percent > int64(limits.RedisMemoryPercent):
 		err = fmt.Errorf("%s: no job starts above limits.redis_memory_percent (%d %%)", detail, limits.RedisMemoryPercent)
 	case limits.JobBytes > limit:
-		err = fmt.Errorf("%s, and limits.job_bytes (%d MB) is more: a job that fills Redis fails", detail,
-			limits.JobBytes>>20)
+		err = fmt.Errorf("%s, and limits.job_bytes (%s) is more: a job that fills Redis fails", detail,
+			words.Bytes(limits.JobBytes))
 		hint = "lower limits.job_bytes below maxmemory, or raise maxmemory"
 	}
 	return newFinding(check, result, detail, err, hint)

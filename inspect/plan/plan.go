@@ -68,7 +68,7 @@ func (p *Plan) AddManifest(m sink.Manifest) {
 	for _, l := range m.Listeners {
 		p.Listeners[l.Name] = Found{l.Rows, foundText(l)}
 	}
-	p.File = &Found{m.Rows, words.Rows(m.Rows) + ", " + words.FileSize(m.Bytes)}
+	p.File = &Found{m.Rows, words.Count(m.Rows, "row") + ", " + words.Bytes(m.Bytes)}
 	if m.Fold == nil {
 		return // an earlier release wrote it
 	}
@@ -84,12 +84,12 @@ func (p *Plan) Expect(other *Plan) {
 	expected := func(text, rows string) string { return text + "; expected " + rows }
 	for name, found := range p.Listeners {
 		if of, ok := other.Listeners[name]; ok {
-			found.Text = expected(found.Text, words.Rows(of.Rows))
+			found.Text = expected(found.Text, words.Count(of.Rows, "row"))
 			p.Listeners[name] = found
 		}
 	}
 	if p.File != nil && other.File != nil {
-		p.File.Text = expected(p.File.Text, words.Rows(other.File.Rows))
+		p.File.Text = expected(p.File.Text, words.Count(other.File.Rows, "row"))
 	}
 	if p.Other != other.Other || len(p.Steps) != len(other.gave) {
 		return // they have other steps
@@ -110,13 +110,13 @@ func foundText(l sink.ManifestListener) string {
 	if l.Omitted != "" {
 		return "left out: " + l.Error
 	}
-	text := words.Rows(l.Rows) + " in " + (time.Duration(l.DurationMS) * time.Millisecond).String()
+	text := words.Count(l.Rows, "row") + " in " + words.Short(time.Duration(l.DurationMS)*time.Millisecond)
 	if l.Tries > 1 {
 		text += fmt.Sprintf(", try %d", l.Tries)
 	}
 	if l.Unmatched != nil && l.FirstUnmatched != nil {
 		text += fmt.Sprintf("; %s match none of the first listener, and %s of that match none of these",
-			words.Rows(*l.Unmatched), words.Rows(*l.FirstUnmatched))
+			words.Count(*l.Unmatched, "row"), words.Count(*l.FirstUnmatched, "row"))
 	}
 	return text
 }
@@ -126,7 +126,7 @@ func rowsText(s sink.ManifestStep) string {
 	if s.Rows == nil {
 		return "as many rows as the limit needs"
 	}
-	return words.Rows(*s.Rows)
+	return words.Count(*s.Rows, "row")
 }
 
 // gaveText also says how it ran.

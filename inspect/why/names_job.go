@@ -89,7 +89,7 @@ var ofJob = table[*diagnosis]{
 		"records-error": func(d *diagnosis) string { return text(d.RecordErr) },
 		"memory":        func(d *diagnosis) string { return strconv.Itoa(d.Memory) },
 		"memory-max":    func(d *diagnosis) string { return strconv.Itoa(d.Limits.RedisMemoryPercent) },
-		"jobs-running":  func(d *diagnosis) string { return integer(d.Running) },
+		"jobs-running":  func(d *diagnosis) string { return words.Grouped(d.Running) },
 		"jobs-max":      func(d *diagnosis) string { return strconv.Itoa(d.Limits.RunningJobs) },
 		"lease":         func(d *diagnosis) string { return words.Short(d.Limits.Lease) },
 		"grace":         func(d *diagnosis) string { return words.Short(d.Limits.RecoverAfter) },
@@ -99,7 +99,7 @@ var ofJob = table[*diagnosis]{
 		"exact-id":       func(d *diagnosis) string { return d.exactID() },
 		"record-status":  func(d *diagnosis) string { return strconv.Quote(string(d.record.Status)) },
 		"record-error":   func(d *diagnosis) string { return d.record.Error },
-		"record-attempt": func(d *diagnosis) string { return integer(d.record.Attempt) },
+		"record-attempt": func(d *diagnosis) string { return words.Grouped(d.record.Attempt) },
 		"record-age":     func(d *diagnosis) string { return words.Short(d.record.Age) },
 		"file":           func(d *diagnosis) string { return d.record.File },
 		"kept":           func(d *diagnosis) string { return d.Kept.Offer() },
@@ -114,18 +114,18 @@ var ofJob = table[*diagnosis]{
 		"lane":          func(d *diagnosis) string { return report.LaneText(d.place().Lane) },
 		"lane-place":    func(d *diagnosis) string { return words.Grouped(d.place().Before + 1) },
 		"lane-queue":    func(d *diagnosis) string { return words.Grouped(d.place().Queue) },
-		"lane-running":  func(d *diagnosis) string { return integer(d.place().Running) },
+		"lane-running":  func(d *diagnosis) string { return words.Grouped(d.place().Running) },
 		"lane-limit":    func(d *diagnosis) string { return strconv.Itoa(d.lanes().Running) },
-		"lanes-running": func(d *diagnosis) string { return integer(d.place().All) },
+		"lanes-running": func(d *diagnosis) string { return words.Grouped(d.place().All) },
 		"class":         func(d *diagnosis) string { return d.place().Class },
-		"class-running": func(d *diagnosis) string { return integer(d.place().OfClass) },
+		"class-running": func(d *diagnosis) string { return words.Grouped(d.place().OfClass) },
 		"class-limit":   func(d *diagnosis) string { return strconv.Itoa(classLimit(d)) },
 
 		"state-error":  func(d *diagnosis) string { return text(d.JobErr) },
 		"job-status":   func(d *diagnosis) string { return d.state.Status },
-		"next-attempt": func(d *diagnosis) string { return integer(d.state.Attempt + 1) },
-		"done":         func(d *diagnosis) string { return integer(d.state.Done) },
-		"target":       func(d *diagnosis) string { return integer(d.state.Target) },
+		"next-attempt": func(d *diagnosis) string { return words.Grouped(d.state.Attempt + 1) },
+		"done":         func(d *diagnosis) string { return words.Grouped(d.state.Done) },
+		"target":       func(d *diagnosis) string { return words.Grouped(d.state.Target) },
 		"data":         (*diagnosis).data,
 		"deadline":     func(d *diagnosis) string { return words.When(d.state.Deadline, d.Now) },
 		"seen":         func(d *diagnosis) string { return words.When(d.lastSeen(), d.Now) },
@@ -135,11 +135,11 @@ var ofJob = table[*diagnosis]{
 
 		"push-score":    func(d *diagnosis) string { return fmt.Sprint(d.push().Score) },
 		"push-due":      func(d *diagnosis) string { return words.When(d.pushDue(), d.Now) },
-		"poll":          func(d *diagnosis) string { return integer(d.push().Attempt()) },
-		"ids-before":    func(d *diagnosis) string { return integer(d.entry().Ahead) },
+		"poll":          func(d *diagnosis) string { return words.Grouped(d.push().Attempt()) },
+		"ids-before":    func(d *diagnosis) string { return words.Grouped(d.entry().Ahead) },
 		"reader":        func(d *diagnosis) string { return d.entry().Consumer },
 		"read-ago":      func(d *diagnosis) string { return words.Short(d.entry().Idle) },
-		"jobs-searched": func(d *diagnosis) string { return integer(d.Jobs.Searched) },
+		"jobs-searched": func(d *diagnosis) string { return words.Grouped(d.Jobs.Searched) },
 
 		"quarantined-at":     func(d *diagnosis) string { return words.When(d.quarantined().At, d.Now) },
 		"quarantined-reason": func(d *diagnosis) string { return d.quarantined().Reason },
@@ -170,7 +170,7 @@ var ofBoth = table[*facts]{
 		"jobs":        func(f *facts) string { return f.Keys.Jobs },
 		"delayed":     func(f *facts) string { return f.Keys.Delayed },
 		"reason":      func(f *facts) string { return f.Job.Reason },
-		"job-attempt": func(f *facts) string { return integer(f.Job.Attempt) },
+		"job-attempt": func(f *facts) string { return words.Grouped(f.Job.Attempt) },
 		"job-report":  func(f *facts) string { return f.Job.Report },
 		"definition":  func(f *facts) string { return f.Job.Definition },
 	},
@@ -244,8 +244,6 @@ func title(step string) string {
 	}
 	return step
 }
-
-func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
 // text returns the text of an error, or nothing for nil.
 func text(err error) string {

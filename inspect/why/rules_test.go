@@ -226,7 +226,7 @@ var beforeTheStart = map[string]meaning{
 	"no record, waits for one": {recorded("", pushed("1/2/@trigger", time.Second), func(f *facts) { f.Record = nil }), KindPolling, "poll 2 of 3"},
 
 	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []inspect.Delayed{inspect.NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
-	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m0s ago"},
+	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m ago"},
 	"delayed":                   {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
 	"waits for its report":      {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindPolling, `Its report "r" is not in this configuration`},
 	"trigger dead, another one": {recorded(report.Pending, inJobs("x", time.Minute)), KindWorkerDead, "another worker takes it over"},
@@ -240,7 +240,7 @@ var beforeTheStart = map[string]meaning{
 	"slots taken, first":        {querying(entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "raise databases.da.parallel"},
 	"slots taken, just read":    {querying(entered("a", 0, "w", time.Millisecond), slots(1, "7")), KindNoSlot, "by job 7\n"},
 	"slots taken, taken over":   {querying(owned("a", time.Second), slots(1, "7")), KindNoSlot, "all 1 that databases.da.parallel allows"},
-	"slots taken, behind many":  {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10000 tasks are ahead of it"},
+	"slots taken, behind many":  {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10,000 tasks are ahead of it"},
 	"slots taken, and it waits": {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
 	"a slot was just freed":     {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
 	"its slot, in work":         {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
@@ -263,9 +263,9 @@ var beforeTheStart = map[string]meaning{
 
 	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = now }), KindPaused, "fanfold resume report r"},
 	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
-	"processing":                 {recorded(report.Processing), KindStateless, "its grace time of 1m0s ends"},
+	"processing":                 {recorded(report.Processing), KindStateless, "its grace time of 1m ends"},
 	"processing, grace over":     {recorded(report.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
-	"perhaps pushed":             {recorded(report.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), KindQueued, "at least 10000 others"},
+	"perhaps pushed":             {recorded(report.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), KindQueued, "at least 10,000 others"},
 	"not pushed":                 {recorded(report.Pending), KindNotPushed, "fanfold submit 1"},
 	"the settled state of an id": {running("FAILED", func(f *facts) { f.Record.Status = report.Pending; f.Jobs.Whole = true }), KindNotPushed, "was not pushed"},
 }
@@ -291,7 +291,7 @@ func held(blame job.Blame) change {
 // ofJobs are meanings of jobs that run.
 var ofJobs = map[string]meaning{
 	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query has been running"},
-	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m0s (try 1 of 3), with worker w/1"},
+	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
 	"a pause between parts": {querying(owned("a", time.Second), func(f *facts) {
 		f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead, f.of("a").Pause = 7, 8, 3, "the database da is busy"
@@ -306,7 +306,7 @@ var ofJobs = map[string]meaning{
 	"parts so far": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Parts, f.of("a").PartsRead = 7, 8, 3 }), KindBarrier,
 		"; 3 of 8 parts and 7 rows so far"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
-	"asks an API":           {querying(reads("http"), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m0s"},
+	"asks an API":           {querying(reads("http"), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "fan-in is next"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
 	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline passed 1s ago"},
@@ -319,7 +319,7 @@ var ofJobs = map[string]meaning{
 	"a report that nobody has":       {querying(orphaned, func(f *facts) { f.Report = nil }), KindNoDefinition, "or run fanfold cancel 1"},
 	"a definition, restarted":        {querying(orphaned), KindNoDefinition, "attempt 3 starts with the current definition"},
 	"a definition, waits":            {querying(orphaned, kept), KindNoDefinition, "its deadline: the job fails"},
-	"a definition, last had":         {querying(orphaned), KindNoDefinition, "last seen 1m0s ago"},
+	"a definition, last had":         {querying(orphaned), KindNoDefinition, "last seen 1m ago"},
 	"a definition, no longer needed": {running(job.StatusFailing, orphaned, owned(fanIn, time.Second)), KindEnding, "is ending the job"},
 	"paused, and its deadline waits": {querying(func(f *facts) {
 		r := *f.Report
@@ -344,15 +344,15 @@ var ofSteps = map[string]meaning{
 	"nobody reads, listeners":   {querying(unattended("a")), KindNoWorker, "--roles listeners --listeners a, or check"},
 	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
 	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query has been running"},
-	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},
-	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "next poll was due 1m0s ago"},
+	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m ago, and no scheduler has moved it; the last try failed: x"},
+	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "next poll was due 1m ago"},
 	"handed back":               {querying(back("a", time.Second)), KindNoWorker, "has handed it back; it is offered again in 1s"},
 	"a fold handed back":        {running(job.StatusReady, back(fanIn, time.Second)), KindNoWorker, "It waits for fan-in: a process without its definition"},
 	"nobody reads":              {querying(unattended("a")), KindNoWorker, "no worker reads ka, which has 3 entries"},
 	"nobody reads, external":    {querying(reads(report.External), unattended("a")), KindNoWorker, "start the service that reads ka"},
 	"nobody reads the fold":     {running(job.StatusReady, unattended(fanIn)), KindNoWorker, "--roles engine"},
 	"worker dead, another one":  {querying(owned("a", -time.Second), entered("a", 0, "w", 0)), KindWorkerDead, "another worker takes it over by this time"},
-	"worker dead":               {querying(owned("a", -time.Second), entered("a", 0, "w", 0), unattended("a")), KindWorkerDead, "worker w/1 took it 1m0s ago (try 1 of 3) and is dead: its lease ended 1s ago"},
+	"worker dead":               {querying(owned("a", -time.Second), entered("a", 0, "w", 0), unattended("a")), KindWorkerDead, "worker w/1 took it 1m ago (try 1 of 3) and is dead: its lease ended 1s ago"},
 	"fold, its worker dead":     {running(job.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
 	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x took it"},
 	"reader silent, no other":   {querying(entered("a", 0, "x", time.Minute), unattended("a")), KindWorkerDead, "No worker reads ka, so none can take it over."},
@@ -374,10 +374,10 @@ var ofSteps = map[string]meaning{
 	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are ahead of it in ka, which has 1 worker"},
 	"next, after a failure":     {querying(entered("a", 0, "", 0), fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed, f.of("a").Next = nil, time.Time{} }), KindQueued, "0 tasks are ahead of it in ka, which has 1 worker: the next free one takes it; the last try failed: x"},
 	"ready, in the queue":       {running(job.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are ahead of it in kf"},
-	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are ahead of it"},
+	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10,000 tasks are ahead of it"},
 	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},
 	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "with worker w"},
-	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it has been running for 1m0s"},
+	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it has been running for 1m"},
 	"ending":                    {running(job.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
 	"folding":                   {running(job.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
 	"fold read":                 {running(job.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},

@@ -117,11 +117,7 @@ const minWidth = 10
 // Fit narrows columns, the widest ones first, until their sum is at most total.
 func Fit(widths []int, total int) []int {
 	widths = slices.Clone(widths)
-	sum := 0
-	for _, n := range widths {
-		sum += n
-	}
-	for ; sum > total; sum-- {
+	for all := sum(widths); all > total; all-- {
 		widest := slices.Index(widths, slices.Max(widths))
 		if widths[widest] <= minWidth {
 			break

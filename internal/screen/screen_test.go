@@ -3,7 +3,11 @@ package screen
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // TestFit: the widest columns are narrowed first, and none below the minimum.
@@ -42,6 +46,31 @@ func TestScreen(t *testing.T) {
 		}
 		if out.String() != want {
 			t.Errorf("%d: %q", size, out.String())
+		}
+	}
+}
+
+// TestColumns: a table on a terminal has one line a row, which fits, and keeps the first and the last column.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	header := table.Row{"id", "report", "status", "attempt", "parameters", "error"}
+	rows := []table.Row{
+		{"1111", "tagged-withdrawals", "PROCESSING", 1, "tag=vip from=2024-06-01", "one\n" + strings.Repeat("two ", 40)},
+		{"2222", strings.Repeat("r", 100), "FAILED", 2, "", "李" + strings.Repeat("雷", 50)},
+	}
+	for width, want := range map[int]string{
+		30: "ID ERROR", 60: "ID REPORT STATUS ERROR", 100: "ID REPORT STATUS ATTEMPT PARAMETERS ERROR",
+	} {
+		writer := NewTable(header, rows)
+		writer.SetColumnConfigs(Columns(header, rows, nil, true, width))
+		lines := strings.Split(writer.Render(), "\n")
+		if len(lines) != 3 || strings.Join(strings.Fields(lines[0]), " ") != want {
+			t.Errorf("%d lines in %d columns, not with %q:\n%s", len(lines), width, want, strings.Join(lines, "\n"))
+		}
+		for _, line := range lines {
+			if n := text.StringWidth(line); n > width {
+				t.Errorf("%d columns in %d: %s", n, width, line)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -34,15 +35,15 @@ func newDelayList(f *flags) *cobra.Command {
 }
 
 func (p printer) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
-	return printList(p, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
-		due, what := fmt.Sprint(d.Score), d.What
+	return printList(p, c, list, table.Row{"member", "due", "", "what"}, func(d inspect.Delayed) table.Row {
+		due, in, what := fmt.Sprint(d.Score), "", d.What
 		if d.Due != nil {
-			due = words.Stamp(*d.Due)
+			due, in = words.Stamp(*d.Due), words.When(*d.Due, time.Now())
 		}
 		if d.Bad != "" {
 			what += ": " + d.Bad
 		}
-		return table.Row{d.Member, due, d.In, what}
+		return table.Row{d.Member, due, in, what}
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -179,7 +180,7 @@ func (d *demoRun) show(v inspect.Job) error {
 			d.say("  %s", strings.TrimSpace(line))
 		}
 	}
-	d.say("  …\n\n%d rows, including the header, in\n  %s", n, path)
+	d.say("  …\n\n%s, including the header, in\n  %s", words.Count(n, "row"), path)
 	return nil
 }
 

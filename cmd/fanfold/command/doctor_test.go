@@ -77,7 +77,7 @@ func TestDoctorOnKeys(t *testing.T) {
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, e2e.Slow)
-	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxmemory (2048 MB)") {
+	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "of maxmemory (2.0 GB)") {
 		t.Errorf("%+v", f)
 	}
 	set := func(most string) {
@@ -91,7 +91,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	set("900mb")
-	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.job_bytes (1024 MB) is more") {
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.job_bytes (1.0 GB) is more") {
 		t.Errorf("%+v", f)
 	}
 	if f := s.finding("jobs in a full Redis"); f.Result != doctor.Pass {

@@ -95,7 +95,7 @@ func TestExplainOfAJob(t *testing.T) {
 		return err == nil && state.Tasks["numbers"].Done
 	})
 	running := clean("folded", "--job", id)
-	for _, want := range []string{"job: " + id + ", attempt 1, PROCESSING\n", "  numbers: done, 3000 rows (19.4 KB in Redis), try 1\n", "  held: "} {
+	for _, want := range []string{"job: " + id + ", attempt 1, PROCESSING\n", "  numbers: done, 3,000 rows (19.4 KB in Redis), try 1\n", "  held: "} {
 		if !strings.Contains(running, want) {
 			t.Errorf("no %q in\n%s", want, running)
 		}
@@ -114,7 +114,7 @@ fold: read numbers as n → 3,000 rows
 fold: left join held as h on h.id = n.id → 3,000 rows, in memory
 fold: left join broken as b on b.id = n.id → 3,000 rows, in memory
 fold: group by n.mod3: COUNT(*) → 3 rows, in memory
-file: 3 rows, 32 bytes
+file: 3 rows, 32 B
 `
 	for _, args := range [][]string{{"folded", "--last"}, {"folded", "--job", id}} {
 		if diff := cmp.Diff("job: "+id+", attempt 1, PARTIAL\n"+folded, clean(args...)); diff != "" {
@@ -131,7 +131,7 @@ join: short for
   JOIN b ON b.id = a.id
 fold: read a → 10 rows
 fold: inner join b on b.id = a.id → 3 rows, in memory
-file: 3 rows, 22 bytes
+file: 3 rows, 22 B
 `
 	if diff := cmp.Diff(want, clean("joined", "--last")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -150,7 +150,7 @@ file: 3 rows, 22 bytes
 	}
 	s.Jobs.Run("joined", "{}")
 	for _, want := range []string{"  a: 10 rows in T; expected 10 rows\n", "fold: read a → 10 rows; expected 10 rows\n",
-		"fold: inner join b on b.id = a.id → 3 rows, in memory; expected 3 rows\n", "file: 3 rows, 22 bytes; expected 3 rows\n"} {
+		"fold: inner join b on b.id = a.id → 3 rows, in memory; expected 3 rows\n", "file: 3 rows, 22 B; expected 3 rows\n"} {
 		if out := clean("joined", "--job", joined, "--last"); !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

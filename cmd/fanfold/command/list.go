@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,7 +96,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			return printList(f.printer, c, views, listHeader, func(v listed) table.Row {
 				rows := ""
 				if v.Rows != nil {
-					rows = strconv.FormatInt(*v.Rows, 10)
+					rows = words.Grouped(*v.Rows)
 				}
 				return table.Row{
 					v.ID, v.Report, v.Status, v.Attempt, rows, localTime(v.Created), localTime(v.Started),
@@ -213,11 +212,7 @@ func durationText(v inspect.Job) string {
 	if v.Duration == nil {
 		return ""
 	}
-	d := time.Duration(*v.Duration) * time.Millisecond
-	if d < time.Second {
-		return d.String()
-	}
-	return words.Short(d)
+	return words.Short(time.Duration(*v.Duration) * time.Millisecond)
 }
 
 // ago parses a time or a duration and returns how long ago that was; 0 for an empty text.

@@ -63,8 +63,13 @@ func (p printer) printCut(c *cobra.Command, shown, limit int, total func() (int6
 	if err != nil || n <= int64(shown) {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%d of %s; --limit %d shows all\n", shown, words.Count(n, "entry"), n)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s of %s; --limit %d shows all\n", words.Grouped(shown), words.Count(n, "entry"), n)
 	return err
+}
+
+// wrapped is a column whose long cells have several lines on a terminal.
+func wrapped(number int) table.ColumnConfig {
+	return table.ColumnConfig{Number: number, WidthMaxEnforcer: screen.Wrap}
 }
 
 // printNames prints a list of names.
@@ -99,7 +104,7 @@ type outcome struct {
 
 func (p printer) printOutcomes(c *cobra.Command, done []outcome) error {
 	return printList(p, c, done, table.Row{"id", "outcome"},
-		func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+		func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} }, wrapped(2))
 }
 
 // forEach calls do for every id. It continues after a refusal and stops at any other error. It returns

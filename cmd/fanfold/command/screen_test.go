@@ -90,7 +90,7 @@ func TestTablesInAPipe(t *testing.T) {
 	writer.AppendRow(rows[0])
 	writer.Style().Options = table.OptionsNoBordersAndSeparators
 	for _, width := range []int{80, 40, 300} {
-		writer.SetColumnConfigs(screen.Columns(nil, rows, []table.ColumnConfig{{Number: 2, WidthMax: 60}}, true, width))
+		writer.SetColumnConfigs(screen.Columns(nil, rows, []table.ColumnConfig{wrapped(2), wrapped(3)}, true, width))
 		for line := range strings.Lines(writer.Render()) {
 			if n := len(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns on a terminal of %d", n, width)

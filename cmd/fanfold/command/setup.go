@@ -193,7 +193,7 @@ func (p printer) printFindings(c *cobra.Command, all doctor.Findings) error {
 			f.Detail += "\n→ " + f.Hint
 		}
 		return table.Row{f.Result, f.Check, f.Detail}
-	}, table.ColumnConfig{Number: 1, Transformer: coloured})
+	}, table.ColumnConfig{Number: 1, Transformer: coloured}, wrapped(3))
 }
 
 // coloured formats a result for a terminal.

@@ -50,7 +50,7 @@ func TestShownWhereDataLies(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	out, _ := s.fanfold("status", id)
-	for _, says := range []string{"done, 5000 rows (" + large.Where() + ")", "done, 1 row (" + small.Where() + ")", " in Redis, ", v.Where()} {
+	for _, says := range []string{"done, 5,000 rows (" + large.Where() + ")", "done, 1 row (" + small.Where() + ")", " in Redis, ", v.Where()} {
 		if !strings.Contains(out, says) {
 			t.Errorf("%s\nwithout %q", out, says)
 		}

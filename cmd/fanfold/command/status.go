@@ -32,7 +32,7 @@ func newStatus(f *flags) *cobra.Command {
 				return err
 			}
 			v.Size = b.Size(c.Context(), v.ID, v.File)
-			return f.print(c, v, nil, jobRows(v))
+			return f.print(c, v, nil, jobRows(v), wrapped(2))
 		}),
 	}
 }
@@ -41,8 +41,8 @@ func newStatus(f *flags) *cobra.Command {
 func jobRows(v inspect.Job) []table.Row {
 	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
 	if t := v.Turn; t != nil {
-		rows = append(rows, table.Row{"turn", fmt.Sprintf("%d of %d in lane %s of class %s; %d of the lane run",
-			t.Before+1, t.Queue, t.Lane, t.Class, t.Running)})
+		rows = append(rows, table.Row{"turn", fmt.Sprintf("%s of %s in lane %s of class %s; %s of the lane run",
+			words.Grouped(t.Before+1), words.Grouped(t.Queue), t.Lane, t.Class, words.Grouped(t.Running))})
 	}
 	if v.SharedWith != "" {
 		rows = append(rows, table.Row{"shared with", v.SharedWith})
@@ -60,7 +60,7 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"parameters", text})
 	}
 	if v.Rows != nil {
-		rows = append(rows, table.Row{"rows", *v.Rows})
+		rows = append(rows, table.Row{"rows", words.Grouped(*v.Rows)})
 	}
 	if v.Size != nil {
 		rows = append(rows, table.Row{"size", words.Bytes(*v.Size)})

@@ -133,7 +133,7 @@ func (t tester) run(c *cobra.Command, args []string) error {
 	}
 	if err := printList(t.printer, c, all, table.Row{"result", "test", "detail"}, func(one tested) table.Row {
 		return table.Row{one.Result, one.Test, one.detail()}
-	}, table.ColumnConfig{Number: 1, Transformer: coloured}); err != nil {
+	}, table.ColumnConfig{Number: 1, Transformer: coloured}, wrapped(3)); err != nil {
 		return err
 	}
 	if failed > 0 {

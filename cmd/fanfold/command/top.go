@@ -3,19 +3,24 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 )
 
 const (
 	// topEvery is the shortest time between two refreshes.
 	topEvery = 2 * time.Second
-	// topJobs is the maximum number of jobs where no terminal bounds it.
+	// topJobs is the maximum number of jobs.
 	topJobs = 1000
 )
 
@@ -25,13 +30,15 @@ func newTop(f *flags) *cobra.Command {
 		Use:   "top",
 		Short: "Show running jobs and waiting tasks, and refresh",
 		Long: `Top shows the running jobs, the next deadline first, and for every listener its waiting
-tasks and its workers. On a terminal, it refreshes every 2 seconds; q or Ctrl-C ends it.
-Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
+tasks and its workers. The status RETRY means that a step has failed and will be retried,
+and WAIT that one waits, such as for a slot. On a terminal, it refreshes every 2 seconds:
+j and k scroll, s orders, / filters, ? shows all keys, and q or Ctrl-C ends it. Otherwise,
+and with --once or -o json, it prints up to 1,000 jobs once.`,
 		Args: cobra.NoArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			file, _ := screen.Terminal(c.OutOrStdout())
 			if file != nil && !once && f.output == "table" {
-				return screen.Draw(c.Context(), file, topEvery, b.frame)
+				return screen.Draw(c.Context(), file, topEvery, &topView{show.View{Colours: screen.Colours()}, b})
 			}
 			t, err := b.Inspect.Top(c.Context(), b.Config.ListenerNames(), topJobs)
 			if err != nil {
@@ -40,7 +47,7 @@ Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 			if f.output == "json" {
 				return printJSON(c.OutOrStdout(), t)
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(show.Top(t, 0, 0, false), "\n"))
+			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(show.Top(t), "\n"))
 			return err
 		}),
 	}
@@ -48,12 +55,48 @@ Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 	return c
 }
 
-// frame returns the lines of a terminal: what runs now, or the error.
-func (b *backend) frame(ctx context.Context, width, height int) []string {
-	t, err := b.Inspect.Top(ctx, b.Config.ListenerNames(), height)
-	if err != nil {
-		text := screen.Visible("fanfold top: " + err.Error() + "\nRetrying.")
-		return strings.Split(screen.Wrap(text, max(1, width)), "\n")
+// topView is the overview of a backend.
+type topView struct {
+	show.View
+	b *backend
+}
+
+// Reading implements screen.View.
+func (v *topView) Reading() func(context.Context) func() {
+	filter := v.Filter()
+	return func(ctx context.Context) func() {
+		t, err := v.b.Inspect.Top(ctx, v.b.Config.ListenerNames(), topJobs)
+		var matches map[string]bool
+		if err == nil {
+			matches, err = v.b.matches(ctx, t.Jobs, filter)
+		}
+		return func() { v.Show(t, filter, matches, err) }
 	}
-	return show.Top(t, width, height, screen.Colours())
+}
+
+// matches returns the ids of the jobs that a filter by a parameter or by a kind of why matches; nil: it is neither.
+func (b *backend) matches(ctx context.Context, jobs []inspect.Running, filter string) (map[string]bool, error) {
+	found := map[string]bool{}
+	if name, value, ok := strings.Cut(filter, "="); ok && name != "" {
+		records, err := b.Inspect.Jobs.Search(ctx, record.Filter{
+			Status: report.Processing, Parameters: map[string]string{name: value},
+		}, topJobs)
+		for _, r := range records {
+			found[r.ID] = true
+		}
+		return found, err
+	}
+	kind := why.Kind(filter)
+	if !slices.Contains(why.Kinds(), kind) {
+		return nil, nil
+	}
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	verdicts, err := why.OfKind(ctx, b.Inspect, ids, kind, topJobs)
+	for _, v := range verdicts {
+		found[v.ID] = true
+	}
+	return found, err
 }

@@ -205,7 +205,7 @@ func (w *whyPlace) reads(stream string, silent time.Duration) {
 
 var (
 	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d`)
-	anyDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?m?s\b`)
+	anyDuration = regexp.MustCompile(`\b\d+(\.\d+)?(h|ms?|s)(\d+(\.\d+)?(m|s))*\b`)
 	anyAddress  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 

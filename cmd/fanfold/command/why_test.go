@@ -233,7 +233,7 @@ func TestWhyAStepWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Redis.Del(ctx, sc.Keys.Task("lazy.one"))
-	v := s.because(id, why.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
+	v := s.because(id, why.KindRetryWaiting, "deadlock found", "is tried again in 1h", "fanfold delay run "+id)
 	if v.Steps[0].Try != 2 || v.Steps[0].Next.IsZero() || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}

@@ -107,7 +107,7 @@ func (b *Bars) Show(v inspect.Job) error {
 	if b.many != nil {
 		if v.Status.Final() {
 			b.many.Increment(1)
-			b.many.show(working, fmt.Sprintf("%d have ended", b.many.Value()))
+			b.many.show(working, words.Grouped(b.many.Value())+" have ended")
 		}
 		return nil
 	}
@@ -203,9 +203,9 @@ func (b *bar) says() string {
 	line := *b.now.Load()
 	switch {
 	case line.took > 0:
-		return line.text + ", " + line.took.Round(10*time.Millisecond).String()
+		return line.text + ", " + words.Short(line.took)
 	case !line.since.IsZero():
-		return line.text + ", " + time.Since(line.since).Round(time.Second).String()
+		return line.text + ", " + words.Short(time.Since(line.since).Round(time.Second))
 	}
 	return line.text
 }

@@ -14,10 +14,19 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Top returns the lines of a view for a terminal of a width and a height; 0 means unbounded.
-func Top(t inspect.Top, width, height int, colours bool) []string {
-	head := fmt.Sprintf("jobs: %.0f running, %.0f waiting, %.0f due later, %.0f dead; entries: %.0f quarantined",
-		t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
+// Top returns the lines of an overview that no terminal bounds.
+func Top(t inspect.Top) []string {
+	v := View{top: t}
+	return v.Lines(0, 0)
+}
+
+// maxHead is the maximum number of lines above the tables.
+const maxHead = 4
+
+// overview returns the lines above the jobs, which leave at least half of a terminal to them.
+func overview(t inspect.Top, width, height int, colours bool) []string {
+	head := fmt.Sprintf("jobs: %s running, %s waiting, %s later, %s dead; %s quarantined", words.Grouped(t.Running),
+		words.Grouped(t.Waiting), words.Grouped(t.Delayed), words.Grouped(t.Dead), words.Grouped(t.Quarantined))
 	second := t.At.Format(time.DateTime)
 	if t.Memory > 0 {
 		second += fmt.Sprintf("   Redis uses %.0f %% of its memory", 100*t.Memory)
@@ -30,11 +39,12 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	}
 	lines := []string{head, second}
 	if width > 0 {
-		lines = []string{snip(head, width), snip(screen.Visible(second), width)}
+		lines = strings.Split(screen.Wrap(head+"\n"+screen.OneLine(second), width), "\n")
+		lines = lines[:min(len(lines), maxHead)]
 	}
 	var rows []table.Row
 	for _, l := range t.Listeners {
-		row := table.Row{l.Name, l.Workers, l.Waiting, l.Running, l.Lag, seconds(l.Oldest.Seconds()), ""}
+		row := table.Row{l.Name, words.Grouped(l.Workers), words.Grouped(l.Waiting), words.Grouped(l.Running), words.Grouped(l.Lag), seconds(l.Oldest.Seconds()), ""}
 		switch {
 		case l.Paused:
 			row[6] = "paused"
@@ -51,14 +61,22 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	if len(t.Lanes) > 0 {
 		lines = append(append(lines, ""), laneLines(t, width)...)
 	}
-	rows, header = nil, table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
+	if most := height / 2; height > 0 && len(lines) > most {
+		lines = append(lines[:max(2, most-1)], "…")
+	}
+	return lines
+}
+
+// jobLines returns the lines of the table of jobs.
+func jobLines(t inspect.Top, jobs []inspect.Running, width int) []string {
+	rows, header := []table.Row(nil), table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
 	spools := slices.ContainsFunc(t.Jobs, func(j inspect.Running) bool { return j.Spooled > 0 })
 	if spools {
 		header = slices.Replace(header, 4, 5, any("redis"), any("spool"))
 	}
-	for _, j := range t.Jobs {
+	for _, j := range jobs {
 		row := table.Row{
-			j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), fmt.Sprintf("%d/%d", j.Done, j.Target),
+			j.ID, cmp.Or(j.Report, "?"), j.State(), fmt.Sprintf("%d/%d", j.Done, j.Target),
 			words.Bytes(j.Bytes), age(j.Started, t.At), words.When(j.Deadline, t.At), strings.Join(j.Open, ", "),
 		}
 		if spools {
@@ -66,14 +84,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 		}
 		rows = append(rows, row)
 	}
-	if height > 0 { // the last line has the number of the others
-		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
-	}
-	lines = append(append(lines, ""), tableLines(header, rows, width, nil, false)...)
-	if more := int(t.Running) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return lines
+	return tableLines(header, rows, width, nil, false)
 }
 
 // laneLines returns the lines of the table of lanes.
@@ -102,19 +113,12 @@ func tableLines(
 		}
 	}
 	t := screen.NewTable(header, rows)
-	columns := screen.Columns(header, rows, nil, width > 0, width)
-	for i := range columns {
-		columns[i].WidthMaxEnforcer = snip
-	}
-	t.SetColumnConfigs(columns)
+	t.SetColumnConfigs(screen.Columns(header, rows, nil, width > 0, width))
 	if colours {
 		t.SetRowPainter(table.RowPainter(colour))
 	}
 	return strings.Split(t.Render(), "\n")
 }
-
-// snip cuts a long text, and marks the cut with "…".
-func snip(content string, width int) string { return text.Snip(content, width, "…") }
 
 func seconds(n float64) string {
 	if n < 1 {

@@ -25,11 +25,11 @@ func manyJobs() inspect.Top {
 	return t
 }
 
-// TestTopLines fit a terminal, and are whole elsewhere.
+// TestTopLines: without a terminal, nothing is cut.
 func TestTopLines(t *testing.T) {
 	t.Parallel()
-	whole := strings.Join(Top(manyJobs(), 0, 0, false), "\n")
-	for _, want := range []string{"jobs: 500 running, 3 waiting, ", "Redis uses 50 % of its memory   late by 12s   paused: listener/b", "1m30s", "no workers", strings.Repeat("long.", 60), "1/2", "2.0 KB", "in 1h0m0s", "and 450 more"} {
+	whole := strings.Join(Top(manyJobs()), "\n")
+	for _, want := range []string{"jobs: 500 running, 3 waiting, ", "Redis uses 50 % of its memory   late by 12s   paused: listener/b", "1m30s", "no workers", strings.Repeat("long.", 60), "1/2", "2.0 KB", "in 1h", "and 450 more"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("%q is not in\n%s", want, whole)
 		}
@@ -42,18 +42,76 @@ func TestTopLines(t *testing.T) {
 	}
 	spools := manyJobs()
 	spools.Jobs[7].Spooled = 3 << 30
-	if line := strings.Split(strings.Join(Top(spools, 0, 0, false), "\n"), "\n 7 ")[1]; !strings.Contains(line, "2.0 KB  3.0 GB ") {
+	if line := strings.Split(strings.Join(Top(spools), "\n"), "\n 7 ")[1]; !strings.Contains(line, "2.0 KB  3.0 GB ") {
 		t.Error(line)
 	}
-	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}} {
-		lines := Top(manyJobs(), size[0], size[1], false)
-		if len(lines) >= size[1] && size[1] > 12 || !strings.Contains(lines[len(lines)-1], "more") {
-			t.Errorf("%d lines in %d, the last one %q", len(lines), size[1], lines[len(lines)-1])
+}
+
+// TestView: the lines fit a terminal of any size, and keys reach every job.
+func TestView(t *testing.T) {
+	t.Parallel()
+	top := manyJobs()
+	top.Running = 1000
+	for i := len(top.Jobs); i < 1000; i++ {
+		top.Jobs = append(top.Jobs, inspect.Running{ID: fmt.Sprint(i), Report: "other", Status: "RUN", Bytes: int64(i), Deadline: top.At.Add(2 * time.Hour)})
+	}
+	top.Jobs[999].Later = inspect.Retries
+	var v View
+	v.Show(top, "", nil, nil)
+	draw := func(width, height int) string {
+		t.Helper()
+		lines := v.Lines(width, height)
+		if len(lines) >= height {
+			t.Errorf("%d lines in %d", len(lines), height)
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); n > max(size[0], 80) {
-				t.Errorf("%d columns in %d: %s", n, size[0], line)
+			if n := utf8.RuneCountInString(line); n > width {
+				t.Errorf("%d columns in %d: %s", n, width, line)
 			}
 		}
+		text := strings.Join(lines, "\n")
+		if !v.help && !strings.HasPrefix(text, "jobs: 1,000 running") {
+			t.Errorf("no head:\n%s", text)
+		}
+		return text
+	}
+	press := func(keys ...string) string {
+		t.Helper()
+		for _, key := range keys {
+			if _, end := v.Press(key); end {
+				t.Fatalf("%q ends it", key)
+			}
+		}
+		return draw(60, 20)
+	}
+	for _, size := range [][2]int{{60, 20}, {100, 30}, {40, 12}, {200, 60}} {
+		draw(size[0], size[1])
+	}
+	for _, c := range []struct {
+		keys []string
+		want string
+	}{
+		{nil, "1 to 6 of 1,000, by deadline; ?"},
+		{[]string{"j", "down", "k"}, "2 to 7 of 1,000"},
+		{[]string{"pgdn", "pgdn"}, "14 to 19 of 1,000"},
+		{[]string{"pgup", "up"}, "7 to 12 of 1,000"},
+		{[]string{"k", "pgup", "pgup"}, "1 to 6 of 1,000"},
+		{[]string{"s", "r"}, " 999  other"},
+		{[]string{"s", "s"}, " RUN "},
+		{[]string{"r", "s", "s"}, "by data"},
+		{[]string{"/", "x", "backspace", "R", "e", "t"}, "/Ret_"},
+		{[]string{"enter"}, "1 to 1 of 1, by data, filter Ret"},
+		{[]string{"/", "o", "esc"}, "1 to 1 of 1, by data, filter Ret"},
+		{[]string{"?"}, "q             quit"},
+		{[]string{"?", "/", "enter", "p"}, "of 1,000, paused, by data"},
+	} {
+		if got := press(c.keys...); !strings.Contains(got, c.want) {
+			t.Errorf("%q: no %q in\n%s", c.keys, c.want, got)
+		}
+	}
+	v.Show(inspect.Top{At: top.At}, "", nil, nil) // it is paused
+	draw(60, 20)
+	if _, end := v.Press("q"); !end {
+		t.Error("q does not end it")
 	}
 }
