@@ -116,7 +116,7 @@ func (k *Kept) Offer() string {
 // Origin says which earlier attempt or job has read the dataset, and when; empty: this one has.
 func (l Listener) Origin(now time.Time) string {
 	if l.AsOf != nil {
-		return "data of an earlier job, read " + words.Short(max(time.Second, now.Sub(*l.AsOf).Round(time.Second))) + " ago, because " + l.Why
+		return "data of an earlier job, read " + readAgo(*l.AsOf, now) + " ago, because " + l.Why
 	}
 	if l.Reused == 0 || l.Began == nil {
 		return ""
@@ -125,5 +125,10 @@ func (l Listener) Origin(now time.Time) string {
 }
 
 func readBy(attempt int64, at, now time.Time) string {
-	return fmt.Sprintf("attempt %d, read %s ago", attempt, words.Short(max(time.Second, now.Sub(at).Round(time.Second))))
+	return fmt.Sprintf("attempt %d, read %s ago", attempt, readAgo(at, now))
+}
+
+// readAgo says roughly how long ago a time was.
+func readAgo(at, now time.Time) string {
+	return words.Short(max(time.Second, now.Sub(at).Round(time.Second)))
 }

@@ -20,7 +20,8 @@ func (l Left) Says(now time.Time) string {
 	if !l.Late.After(now) {
 		return ""
 	}
-	switch early, late := words.Short(l.Early.Sub(now).Round(time.Second)), words.Short(l.Late.Sub(now).Round(time.Second)); {
+	in := func(at time.Time) string { return words.Short(at.Sub(now).Round(time.Second)) }
+	switch early, late := in(l.Early), in(l.Late); {
 	case l.Early.Sub(now) < time.Second:
 		return "up to " + late
 	case early == late:

@@ -136,7 +136,8 @@ func (v *view) running(f facts, of *report.Report) {
 	case job.StatusReady, job.StatusFold:
 		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says, "That failed and is retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))+".")
+			v.Says = append(v.Says,
+				"That failed and is retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))+".")
 		}
 	case job.StatusPublishing:
 		v.Title, v.Says = "Almost there", []string{"The file is being stored."}

@@ -36,7 +36,8 @@ func checkStream(ctx context.Context, s *scripts.Scripts, key string, by inspect
 		return newFinding(check, Fail, "", err, "check the type of this key: it must be a stream")
 	}
 	alive := slices.ContainsFunc(found.Consumers, by.Alive)
-	detail := fmt.Sprintf("%s, %s of them in work, %s", words.Count(found.Length, "entry"), words.Grouped(found.Pending),
+	detail := fmt.Sprintf("%s, %s of them in work, %s", words.Count(found.Length, "entry"),
+		words.Grouped(found.Pending),
 		words.Count(int64(len(found.Consumers)), "consumer"))
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:

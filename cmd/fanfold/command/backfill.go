@@ -274,10 +274,12 @@ func (p *progress) close() {
 
 // text returns the numbers, with the time that the rest takes at the pace until now.
 func (p *progress) text() string {
-	text := fmt.Sprintf("%s done, %s running, %s failed, %s left", words.Grouped(p.ended-p.failed), words.Grouped(p.running),
+	text := fmt.Sprintf("%s done, %s running, %s failed, %s left", words.Grouped(p.ended-p.failed),
+		words.Grouped(p.running),
 		words.Grouped(p.failed), words.Grouped(p.left-len(p.over)-p.running))
 	if n := len(p.over); n > 0 && p.left > n {
-		text += ", ETA " + words.Short((time.Since(p.since) / time.Duration(n) * time.Duration(p.left-n)).Round(time.Second))
+		left := time.Since(p.since) / time.Duration(n) * time.Duration(p.left-n)
+		text += ", ETA " + words.Short(left.Round(time.Second))
 	}
 	return text
 }

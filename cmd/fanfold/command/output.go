@@ -63,7 +63,8 @@ func (p printer) printCut(c *cobra.Command, shown, limit int, total func() (int6
 	if err != nil || n <= int64(shown) {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s of %s; --limit %d shows all\n", words.Grouped(shown), words.Count(n, "entry"), n)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s of %s; --limit %d shows all\n", words.Grouped(shown),
+		words.Count(n, "entry"), n)
 	return err
 }
 

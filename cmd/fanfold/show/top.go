@@ -44,7 +44,10 @@ func overview(t inspect.Top, width, height int, colours bool) []string {
 	}
 	var rows []table.Row
 	for _, l := range t.Listeners {
-		row := table.Row{l.Name, words.Grouped(l.Workers), words.Grouped(l.Waiting), words.Grouped(l.Running), words.Grouped(l.Lag), seconds(l.Oldest.Seconds()), ""}
+		row := table.Row{
+			l.Name, words.Grouped(l.Workers), words.Grouped(l.Waiting), words.Grouped(l.Running), words.Grouped(l.Lag),
+			seconds(l.Oldest.Seconds()), "",
+		}
 		switch {
 		case l.Paused:
 			row[6] = "paused"
@@ -69,7 +72,8 @@ func overview(t inspect.Top, width, height int, colours bool) []string {
 
 // jobLines returns the lines of the table of jobs.
 func jobLines(t inspect.Top, jobs []inspect.Running, width int) []string {
-	rows, header := []table.Row(nil), table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
+	var rows []table.Row
+	header := table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}
 	spools := slices.ContainsFunc(t.Jobs, func(j inspect.Running) bool { return j.Spooled > 0 })
 	if spools {
 		header = slices.Replace(header, 4, 5, any("redis"), any("spool"))
