@@ -17,6 +17,8 @@ type Site struct {
 	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same
 	// owner
 	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
+	// Language of the waiting page for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
+	Language string `yaml:"language" form:"language" default:"en"`
 	// Users with their passwords, as `fanfold user hash` or `htpasswd -B` writes them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets

@@ -4,7 +4,7 @@
 // knows it, the person (token.go). The page shows the state in words (words.go), the position in the
 // queue (queue.go), the estimated time left (left.go) and the missing parts, then the file and its
 // details (facts.go), and the person's past exports (exports.go). It works without JavaScript; with
-// JavaScript, a stream keeps it up to date (live.go).
+// JavaScript, a stream keeps it up to date (live.go). Package languages has all texts.
 //
 // The person is not an operator: no page contains the text of an error, a query, a host or a key.
 package waiting

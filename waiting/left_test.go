@@ -30,13 +30,13 @@ func TestLeft(t *testing.T) {
 		}
 		last := before
 		before = next(before, r, at(second))
-		if got := before.Says(at(second)); got != says {
+		if got := before.says(english, at(second)); got != says {
 			t.Errorf("after %d s: %q, not %q", second, got, says)
 		}
-		if !strings.Contains(before.Why, why) || why == "" && before.Why != "" {
-			t.Errorf("after %d s: because %q, not %q", second, before.Why, why)
+		if says := before.Why.says(english); !strings.Contains(says, why) || why == "" && says != "" {
+			t.Errorf("after %d s: because %q, not %q", second, before.Why.says(english), why)
 		}
-		if last != nil && before.Late.After(last.Late.Add(tolerance)) && before.Why == "" {
+		if last != nil && before.Late.After(last.Late.Add(tolerance)) && before.Why == (reason{}) {
 			t.Errorf("after %d s: %s is later than %s, and nothing says why", second, before.Late, last.Late)
 		}
 	}

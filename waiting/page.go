@@ -2,13 +2,13 @@ package waiting
 
 import (
 	"bytes"
-	"context"
 	"embed"
 	"errors"
 	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/past"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/waiting/languages"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -26,8 +27,10 @@ type Options struct {
 	Seal    *Sealer
 	Inspect *inspect.Inspector // has the clients
 	Find    web.Find
-	People  *record.People // finds the records of a person; nil: pages list no past exports
-	Log     *slog.Logger   // nil: no log
+	// Language is the code of the language for people who ask for none that the pages have.
+	Language string
+	People   *record.People // finds the records of a person; nil: pages list no past exports
+	Log      *slog.Logger   // nil: no log
 }
 
 // Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.
@@ -92,6 +95,7 @@ type content struct {
 	view
 	Report, ID string
 	Token      string // empty: the link is not valid
+	Lang       string // the query of a link, if the person has chosen a language by the address; or empty
 	Base       string // relative path from the page to /r/
 	Until      string // when the link expires
 	Exports    []export
@@ -109,22 +113,28 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, ErrExpired) {
-		p.write(w, r, http.StatusGone, content{view: expiredLink})
+		p.write(w, r, http.StatusGone, content{view: expiredLink.view(p.language(r))})
 		return
 	}
-	p.write(w, r, http.StatusNotFound, content{view: invalidLink})
+	p.write(w, r, http.StatusNotFound, content{view: invalidLink.view(p.language(r))})
+}
+
+// language returns the language for a request.
+func (p *Pages) language(r *http.Request) *languages.Language {
+	return languages.Choose(p.o.Language, r.URL.Query().Get("lang"), r.Header.Get("Accept-Language"))
 }
 
 // content returns the content of the page of a pass, without past exports.
-func (p *Pages) content(ctx context.Context, token string, pass Pass) (content, error) {
-	f, err := p.factsOf(ctx, pass)
+func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
+	f, err := p.factsOf(r.Context(), pass)
 	if err != nil {
 		return content{}, err
 	}
 	f.Now = time.Now() // the time left shrinks while the facts are cached
+	in := p.language(r)
 	return content{
-		view: describe(f, p.o.Inspect.Config.Reports), Report: title(p.o.Inspect.Config.Reports, f.Report),
-		ID: pass.ID, Token: token, Until: stamp(pass.Expires),
+		view: describe(in, f, p.o.Inspect.Config.Reports), Report: title(p.o.Inspect.Config.Reports, f.Report),
+		ID: pass.ID, Token: r.PathValue("token"), Until: in.Time(pass.Expires),
 	}, nil
 }
 
@@ -133,7 +143,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s, err := p.content(r.Context(), r.PathValue("token"), pass)
+	s, err := p.content(r, pass)
 	if err != nil {
 		p.unavailable(w, r, pass, err)
 		return
@@ -146,7 +156,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) unavailable(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
 	p.o.Log.Warn("cannot read the state for a waiting page", "job", pass.ID, "err", err)
 	w.Header().Set("Retry-After", "5")
-	p.write(w, r, http.StatusServiceUnavailable, content{view: unavailable})
+	p.write(w, r, http.StatusServiceUnavailable, content{view: unavailable.view(p.language(r))})
 }
 
 // file answers with the file that the record names.
@@ -157,7 +167,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	f, err := p.factsOf(r.Context(), pass)
 	if err == nil && (!f.Status.HasFile() || report.Skipped(f.Status, f.File, f.Rows)) {
-		w.Header().Set("Location", "../"+r.PathValue("token")) // the page shows why there is no file
+		w.Header().Set("Location", "../"+r.PathValue("token")+query(r)) // the page shows why there is no file
 		w.WriteHeader(http.StatusSeeOther)
 		return
 	}
@@ -166,22 +176,31 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: deletedFile})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: deletedFile.view(p.language(r))})
 	case errors.Is(err, web.ErrElsewhere):
 		p.o.Log.Warn("the file of a waiting page cannot be downloaded", "job", pass.ID, "err", err)
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: unreadableFile})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: unreadableFile.view(p.language(r))})
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	}
 }
 
+// query returns the query of a link that keeps the language of the address of a request; empty: it names none.
+func query(r *http.Request) string {
+	if lang := r.URL.Query().Get("lang"); lang != "" {
+		return "?" + url.Values{"lang": {lang}}.Encode()
+	}
+	return ""
+}
+
 // write answers with a complete page, or with an error.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s content) {
+	s.Lang = query(r)
 	s.Base = strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, "/r/"), "/"))
 	var out bytes.Buffer
 	if err := layout.ExecuteTemplate(&out, "page", s); err != nil {
 		p.o.Log.Error("cannot render a waiting page", "job", s.ID, "err", err)
-		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
+		http.Error(w, s.In.Say("broken"), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -113,6 +113,7 @@ func TestWaitingPage(t *testing.T) {
 	if !strings.Contains(text, `<noscript><meta http-equiv="refresh"`) || !strings.Contains(text, `src="-/live.js"`) {
 		t.Errorf("the page does not come again:\n%s", text)
 	}
+	w.says(links[0]+"?lang=de", `<html lang="de">`, "1 von 2 Teilen sind fertig.", "/live?lang=de")
 	w.Jobs.Push(ids[1], ids[2])
 	w.says(links[1], "Waiting to start", "It is the next one to start.")
 	w.says(links[2], "One other report is ahead of it.")
@@ -150,7 +151,7 @@ func TestWaitingPage(t *testing.T) {
 		if code != http.StatusOK || file != w.Files.Content(v) || file != "k,a,b\r\n1,a,b\r\n" {
 			t.Errorf("%d %q", code, file)
 		}
-		for name, want := range map[string]string{"Content-Disposition": "attachment; filename=weekly-" + v.ID + ".csv", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+		for name, want := range map[string]string{"Content-Disposition": "attachment; filename=weekly-" + v.ID + ".csv", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Length": "14"} {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %q", name, got)
 			}

@@ -44,7 +44,8 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 		people = p.Records.People(column)
 	}
 	return waiting.New(waiting.Options{
-		Seal: seal, Inspect: in, People: people, Find: p.Object, Log: p.log,
+		Seal: seal, Inspect: in, People: people, Find: p.Object, Language: p.Config.HTTP.Language,
+		Log: p.log,
 	}), nil
 }
 
