@@ -94,10 +94,12 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type content struct {
 	view
 	Report, ID string
-	Token      string // empty: the link is not valid
-	Lang       string // the query of a link, if the person has chosen a language by the address; or empty
-	Base       string // relative path from the page to /r/
-	Until      string // when the link expires
+	Order      []ordered // what the person asked for
+	Requested  time.Time // zero: unknown
+	Token      string    // empty: the link is not valid
+	Lang       string    // the query of a link, if the person has chosen a language by the address; or empty
+	Base       string    // relative path from the page to /r/
+	Until      time.Time // when the link expires
 	Exports    []export
 }
 
@@ -131,11 +133,15 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 		return content{}, err
 	}
 	f.Now = time.Now() // the time left shrinks while the facts are cached
-	in := p.language(r)
-	return content{
-		view: describe(in, f, p.o.Inspect.Config.Reports), Report: title(p.o.Inspect.Config.Reports, f.Report),
-		ID: pass.ID, Token: r.PathValue("token"), Until: in.Time(pass.Expires),
-	}, nil
+	in, reports := p.language(r), p.o.Inspect.Config.Reports
+	c := content{
+		view: describe(in, f, reports), Report: title(reports, f.Report), Order: order(in, f.Parameters, reports[f.Report]),
+		ID: pass.ID, Token: r.PathValue("token"), Until: pass.Expires,
+	}
+	if f.Created != nil {
+		c.Requested = f.Created.Round(time.Second) // it is computed from an age, which varies a little
+	}
+	return c, nil
 }
 
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {

@@ -176,8 +176,9 @@ func title(reports map[string]*report.Report, name string) string {
 
 // result is a file in words.
 type result struct {
-	Rows, Size, Checksum, Created string   // empty: unknown
-	Missing, Older                []string // listeners
+	Rows, Size, Checksum string    // empty: unknown
+	Created              time.Time // zero: unknown
+	Missing, Older       []string  // listeners
 }
 
 // done describes a record with a file.
@@ -198,7 +199,7 @@ func (v *view) done(f facts, of *report.Report) {
 	}
 	if m := f.Manifest; m != nil {
 		v.Result = &result{
-			Rows: in.Number(m.Rows), Size: size(in, m.Bytes), Checksum: m.CRC32C, Created: in.Time(m.CreatedAt),
+			Rows: in.Number(m.Rows), Size: size(in, m.Bytes), Checksum: m.CRC32C, Created: m.CreatedAt,
 		}
 		for _, l := range m.Listeners {
 			if l.Omitted != "" {

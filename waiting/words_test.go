@@ -28,7 +28,10 @@ func text(v view) string {
 		all = append(all, "Left "+v.Left+".")
 	}
 	if r := v.Result; r != nil {
-		all = append(all, r.Rows, r.Size, r.Checksum, r.Created)
+		all = append(all, r.Rows, r.Size, r.Checksum)
+		if !r.Created.IsZero() {
+			all = append(all, v.In.Time(r.Created))
+		}
 	}
 	if v.Help {
 		all = append(all, "(help)")
@@ -101,7 +104,7 @@ func TestWords(t *testing.T) {
 		},
 		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC": ended(report.Success, made),
 		"Ready:": ended(report.Success, nil),
-		"Ready, but not complete: Some data was not available: the file was created without it, or with older data.     (help)":                                                   ended(report.Partial, nil),
+		"Ready, but not complete: Some data was not available: the file was created without it, or with older data.    (help)":                                                    ended(report.Partial, nil),
 		"Ready, but not complete: The file was created without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
 		"Ready, but not complete: The file has older data: some tags (of 3 March 2024, 23:00 UTC). 7 0 bytes  4 March 2024, 04:06 UTC (help)":                                     ended(report.Partial, older),
 	} {

@@ -144,7 +144,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	for i, v := range w.Jobs.Wait(ids...) {
 		text := w.says(links[i], "Ready", "Download", "<dt>Rows</dt><dd>1</dd>", "Checksum")
-		if strings.Contains(text, "http-equiv") || strings.Contains(text, "live.js") || strings.Contains(text, v.File) {
+		if strings.Contains(text, "http-equiv") || strings.Contains(text, "data-live") || strings.Contains(text, v.File) {
 			t.Errorf("a page that does not change any more:\n%s", text)
 		}
 		code, file, header := w.get(links[i] + "/file")
