@@ -40,6 +40,7 @@ type view struct {
 	Ended  bool    // the state is final
 	Help   bool    // support can help: the page shows the id
 	Done   int     // number of parts that are done
+	Share  int     // of the parts, in percent: a listener that is divided counts by what is read; 0: no bar
 }
 
 // part is the data of one listener.
@@ -103,6 +104,9 @@ func (v *view) running(f facts, of *report.Report) {
 	v.Title, v.Left, v.Why = in.Say("running"), f.Left.says(in, f.Now), f.Left.Why.says(in)
 	v.parts(f, of)
 	all := in.Count("running.parts", int64(len(v.Parts)), "done", strconv.Itoa(v.Done))
+	if f.Job.Job != job.StatusRun {
+		v.Share = 0 // the parts are done, and the file is not
+	}
 	switch f.Job.Job {
 	case "":
 		v.Says, v.Parts = []string{in.Say("running.soon")}, nil
@@ -125,17 +129,21 @@ func (v *view) running(f facts, of *report.Report) {
 
 // parts describes the parts of all stages.
 func (v *view) parts(f facts, of *report.Report) {
-	in := v.In
+	in, all := v.In, 0.0
 	for _, l := range f.Listeners {
+		read := 0.0 // of the listener
+		if l.Parts > 0 {
+			read = float64(l.Read) / float64(l.Parts)
+		}
 		p := part{Name: label(of, l.Name), Class: "open", Says: in.Say("part.open")}
 		rows := in.Count("rows", l.Rows)
 		switch {
 		case l.State == "done":
 			v.Done++
-			p.Class, p.Says = "done", rows
+			read, p.Class, p.Says = 1, "done", rows
 		case l.State == "omitted":
 			v.Done++
-			p.Class, p.Says = "omitted", in.Say("part.omitted")
+			read, p.Class, p.Says = 1, "omitted", in.Say("part.omitted")
 		case l.State == "failed", l.State == "stopped":
 			p.Class, p.Says = "omitted", in.Say("part.stopped")
 		case slices.Contains(f.Paused, "listener/"+l.Name):
@@ -146,10 +154,15 @@ func (v *view) parts(f facts, of *report.Report) {
 			p.Class, p.Says = "waits", in.Say("part.again", "span", span(in, l.Next.Sub(f.Now)))
 		case l.Stage > f.Stage:
 			p.Says = in.Say("part.later")
+		case l.Read > 0:
+			p.Says = in.Count("part.divided", l.Parts, "read", in.Number(l.Read))
 		case l.Rows > 0:
 			p.Says = in.Say("part.so-far", "rows", rows)
 		}
-		v.Parts = append(v.Parts, p)
+		v.Parts, all = append(v.Parts, p), all+read
+	}
+	if n := len(v.Parts); n > 0 {
+		v.Share = int(100 * all / float64(n))
 	}
 }
 

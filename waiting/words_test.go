@@ -1,6 +1,7 @@
 package waiting
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,19 @@ func TestWords(t *testing.T) {
 		if strings.Contains(got, "secret") || strings.Contains(got, "SELECT") {
 			t.Errorf("%q reveals an error or a location", got)
 		}
+	}
+	divided := inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running", Rows: 9, Parts: 8, Read: 2}
+	done := inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "done", Rows: 41_000}
+	for want, listeners := range map[int][]inspect.Listener{
+		0: {{Name: "last", Stage: 1}}, 50: {done, {Name: "last", Stage: 1}}, 62: {done, divided}, 12: {divided, {Name: "last", Stage: 2}},
+	} {
+		v := describe(english, running(job.StatusRun, nil, listeners...), reports)
+		if v.Share != want || strings.Contains(text(v), "9 rows") || slices.Contains(listeners[0:1], divided) && !strings.Contains(text(v), "[some tags: 2 of 8 sections read]") {
+			t.Errorf("%d%%: %s", v.Share, text(v))
+		}
+	}
+	if v := describe(english, running(job.StatusFold, nil, done), reports); v.Share != 0 {
+		t.Errorf("all parts are read, and the file is not made: %d%%", v.Share)
 	}
 	if got := describe(english, ended("unmapped x", nil), nil); got.Class != "bad" || !got.Ended {
 		t.Errorf("%+v", got)
