@@ -1,6 +1,7 @@
 package waiting
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fanfold/fanfold/report"
@@ -20,6 +21,9 @@ func mistaken(in *languages.Language, f facts, of *report.Report) []string {
 	for _, m := range of.Mistakes(f.Parameters, f.Now) {
 		name := report.Shorten(m.Name)
 		i := slices.IndexFunc(of.Parameters, func(p report.Parameter) bool { return p.Name == m.Name })
+		if i >= 0 {
+			name = cmp.Or(of.Parameters[i].Description, name)
+		}
 		switch {
 		case i < 0:
 			says = append(says, in.Say("mistake.unknown", "name", name))

@@ -72,7 +72,7 @@ func describe(in *languages.Language, f facts, reports map[string]*report.Report
 		v.Class, v.Title, v.Ended, v.Help = "bad", in.Say("failed"), true, true
 		v.Says = []string{in.Say("failed.says")}
 		if says := mistaken(in, f, of); f.Status == report.Failed && len(says) > 0 {
-			v.Says = says
+			v.Class, v.Title, v.Says = "warn", in.Say("mistaken"), says
 		}
 	}
 	return v

@@ -100,7 +100,7 @@ func TestWords(t *testing.T) {
 		"Cancelled: This report was cancelled. It will not be made.":                                                                   ended(report.Cancelled, nil),
 		"No longer available: This report was deleted.":                                                                                ended(report.Deleted, nil),
 		"This report could not be made: Something went wrong on our side. Support can find the cause and run the report again. (help)": ended(report.Failed, nil),
-		"This report could not be made: It was requested with a value that cannot be used. The value of year cannot be used. Give a whole number. Request the report again with a valid value. (help)": {
+		"This report cannot be made as requested: It was requested with a value that cannot be used. The value of year cannot be used. Give a whole number. Request the report again with a valid value. (help)": {
 			Job: inspect.Job{ID: "1", Report: "r", Status: report.Failed, Error: "SELECT secret", Parameters: []byte(`{"year": "secret"}`)},
 		},
 		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC": ended(report.Success, made),
