@@ -19,6 +19,8 @@ type Site struct {
 	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
 	// Language of the waiting page for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
 	Language string `yaml:"language" form:"language" default:"en"`
+	// `true` lets everyone who has the link of a waiting page cancel its report, unless `read_only` is set
+	Cancel bool `yaml:"cancel" default:"false"`
 	// Users with their passwords, as `fanfold user hash` or `htpasswd -B` writes them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets

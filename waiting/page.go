@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"html/template"
@@ -22,15 +23,18 @@ import (
 	"github.com/fanfold/fanfold/web"
 )
 
-// Options are the data of the pages. All fields but People and Log are required.
+// Options are the data of the pages. All fields but People, Cancel and Log are required.
 type Options struct {
 	Seal    *Sealer
 	Inspect *inspect.Inspector // has the clients
 	Find    web.Find
 	// Language is the code of the language for people who ask for none that the pages have.
 	Language string
-	People   *record.People // finds the records of a person; nil: pages list no past exports
-	Log      *slog.Logger   // nil: no log
+	// Cancel cancels the record of an id; nil: people cannot. An error that matches fault.Refused means that it
+	// has ended meanwhile.
+	Cancel func(ctx context.Context, id, reason string) (outcome string, err error)
+	People *record.People // finds the records of a person; nil: pages list no past exports
+	Log    *slog.Logger   // nil: no log
 }
 
 // Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.
@@ -70,6 +74,10 @@ func New(o Options) *Pages {
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)
 	p.mux.HandleFunc("GET /r/{token}/live", p.live)
+	if o.Cancel != nil {
+		p.mux.HandleFunc("GET /r/{token}/cancel", p.confirm)
+		p.mux.HandleFunc("POST /r/{token}/cancel", p.cancel)
+	}
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the folder is part of the binary
@@ -101,6 +109,8 @@ type content struct {
 	Base       string    // relative path from the page to /r/
 	Until      time.Time // when the link expires
 	Exports    []export
+	Cancel     bool // the person can cancel the report
+	Confirm    bool // the page asks whether to cancel it
 }
 
 // open reads the token of a request. If it is not valid, open answers the request and returns false.
@@ -137,6 +147,7 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 	c := content{
 		view: describe(in, f, reports), Report: title(reports, f.Report), Order: order(in, f.Parameters, reports[f.Report]),
 		ID: pass.ID, Token: r.PathValue("token"), Until: pass.Expires,
+		Cancel: p.o.Cancel != nil && cancellable(f),
 	}
 	if f.Created != nil {
 		c.Requested = f.Created.Round(time.Second) // it is computed from an age, which varies a little
@@ -173,8 +184,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	f, err := p.factsOf(r.Context(), pass)
 	if err == nil && (!f.Status.HasFile() || report.Skipped(f.Status, f.File, f.Rows)) {
-		w.Header().Set("Location", "../"+r.PathValue("token")+query(r)) // the page shows why there is no file
-		w.WriteHeader(http.StatusSeeOther)
+		p.back(w, r) // the page shows why there is no file
 		return
 	}
 	if err == nil {

@@ -136,6 +136,14 @@ func TestWords(t *testing.T) {
 	if v := describe(english, running(job.StatusFold, nil, done), reports); v.Share != 0 {
 		t.Errorf("all parts are read, and the file is not made: %d%%", v.Share)
 	}
+	for status, want := range map[string]bool{"": true, job.StatusRun: true, job.StatusFold: true, job.StatusPublishing: false, job.StatusFailing: false} {
+		if got := cancellable(running(status, nil)); got != want {
+			t.Errorf("%q can be cancelled: %v", status, got)
+		}
+	}
+	if !cancellable(queued(position{})) || cancellable(ended(report.Success, made)) {
+		t.Error("what waits can be cancelled, and what has ended cannot")
+	}
 	if got := describe(english, ended("unmapped x", nil), nil); got.Class != "bad" || !got.Ended {
 		t.Errorf("%+v", got)
 	}

@@ -201,6 +201,60 @@ func TestWaitingPageOfAFailure(t *testing.T) {
 	}
 }
 
+// TestCancelOnTheWaitingPage: the person can cancel a report, after a confirmation, from this site only, and if the
+// configuration allows it.
+func TestCancelOnTheWaitingPage(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{"", "cancel: true, read_only: true", "cancel: true"} {
+		base := "http://" + e2e.Address(t)
+		s := newStack(t, e2e.Slow, `http: {url: "`+base+`", link_secret: "`+strings.Repeat("k", 32)+`", `+more+`}`)
+		w := waiter{s, base}
+		post := func(link, site string) int {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link+"/cancel", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Sec-Fetch-Site", site)
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			return answer.StatusCode
+		}
+		w.serve()
+		id := w.Records.Insert("slow", "")
+		link := w.link(id)
+		text := w.says(link, "Waiting to start")
+		if more != "cancel: true" {
+			if code, _, _ := w.get(link + "/cancel"); code != http.StatusNotFound || post(link, "same-origin") == http.StatusSeeOther || strings.Contains(text, "/cancel") {
+				t.Errorf("%s: %d\n%s", more, code, text)
+			}
+			continue
+		}
+		w.says(link+"/cancel?lang=de", "Diesen Bericht abbrechen?", `<form method="post">`, `href="../`+link[len(base+"/r/"):]+`?lang=de"`)
+		if code := post(link, "cross-site"); code != http.StatusForbidden {
+			t.Errorf("from another site: %d", code)
+		}
+		if code := post(link[:len(link)-2], "same-origin"); code != http.StatusNotFound {
+			t.Errorf("a forged link: %d", code)
+		}
+		w.says(link, "Waiting to start")
+		for range 2 { // the second changes nothing
+			if code := post(link, "same-origin"); code != http.StatusSeeOther {
+				t.Errorf("%d", code)
+			}
+			if text := w.says(link, "This report was cancelled."); strings.Contains(text, "/cancel") {
+				t.Errorf("it can be cancelled again:\n%s", text)
+			}
+		}
+		if code, _, header := w.get(link + "/cancel"); code != http.StatusSeeOther {
+			t.Errorf("nothing to confirm: %d %v", code, header)
+		}
+	}
+}
+
 // TestWaitingPageShowsPastExports: the page shows past exports of the same person and of no other.
 func TestWaitingPageShowsPastExports(t *testing.T) {
 	t.Parallel()
