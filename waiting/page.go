@@ -146,7 +146,7 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 	in, reports := p.language(r), p.o.Inspect.Config.Reports
 	c := content{
 		view: describe(in, f, reports), Report: title(reports, f.Report), Order: order(in, f.Parameters, reports[f.Report]),
-		ID: pass.ID, Token: r.PathValue("token"), Until: pass.Expires,
+		ID: pass.ID, Token: r.PathValue("token"), Lang: query(r), Until: pass.Expires,
 		Cancel: p.o.Cancel != nil && cancellable(f),
 	}
 	if f.Created != nil {
@@ -211,7 +211,6 @@ func query(r *http.Request) string {
 
 // write answers with a complete page, or with an error.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s content) {
-	s.Lang = query(r)
 	s.Base = strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, "/r/"), "/"))
 	var out bytes.Buffer
 	if err := layout.ExecuteTemplate(&out, "page", s); err != nil {
