@@ -36,9 +36,11 @@ func (p *Pages) confirm(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	case !c.Cancel:
-		p.back(w, r)
+		back(w, r)
 	default:
-		c.view = view{In: c.In, Class: "warn", Title: c.In.Say("cancel.ask"), Says: []string{c.In.Say("cancel.says")}, Ended: true}
+		in := c.In
+		c.view = view{In: in, Class: "warn", Title: in.Say("cancel.ask"), Ended: true}
+		c.Says = []string{in.Say("cancel.says")}
 		c.Cancel, c.Confirm = false, true
 		p.write(w, r, http.StatusOK, c)
 	}
@@ -63,11 +65,11 @@ func (p *Pages) cancel(w http.ResponseWriter, r *http.Request) {
 		p.unavailable(w, r, pass, err)
 		return
 	}
-	p.back(w, r)
+	back(w, r)
 }
 
 // back leads from a path below the page to the page.
-func (p *Pages) back(w http.ResponseWriter, r *http.Request) {
+func back(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Location", "../"+r.PathValue("token")+query(r))
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -145,8 +145,9 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 	f.Now = time.Now() // the time left shrinks while the facts are cached
 	in, reports := p.language(r), p.o.Inspect.Config.Reports
 	c := content{
-		view: describe(in, f, reports), Report: title(reports, f.Report), Order: order(in, f.Parameters, reports[f.Report]),
-		ID: pass.ID, Token: r.PathValue("token"), Lang: query(r), Until: pass.Expires,
+		view: describe(in, f, reports), Report: title(reports, f.Report),
+		Order: order(in, f.Parameters, reports[f.Report]),
+		ID:    pass.ID, Token: r.PathValue("token"), Lang: query(r), Until: pass.Expires,
 		Cancel: p.o.Cancel != nil && cancellable(f),
 	}
 	if f.Created != nil {
@@ -184,7 +185,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	f, err := p.factsOf(r.Context(), pass)
 	if err == nil && (!f.Status.HasFile() || report.Skipped(f.Status, f.File, f.Rows)) {
-		p.back(w, r) // the page shows why there is no file
+		back(w, r) // the page shows why there is no file
 		return
 	}
 	if err == nil {
