@@ -87,6 +87,7 @@ func TestLoad(t *testing.T) {
 		Sink:   report.Sink{URL: "gs://reports/exports"},
 		Spool:  report.Spool{Sink: report.Sink{URL: "gs://reports/spool"}, Above: 4 << 20},
 		Admin:  report.Admin{Listen: "127.0.0.1:9464"},
+		HTTP:   report.Site{Language: "en"},
 		Files:  []string{"good.yaml"},
 		Traces: report.Traces{URL: "http://127.0.0.1:4318", Sample: 0.25, Timeout: 5 * time.Second, Queue: 2048, Headers: map[string]report.Secret{"Authorization": canary}},
 		Limits: report.Limits{RunningJobs: 100, LargeFiles: 4, FoldMemory: 64 << 20, RecoverAfter: time.Minute, Lease: 5 * time.Second, ShutdownTimeout: time.Minute, RedisMemoryPercent: 90, JobBytes: 512 << 20, SpoolBytes: 64 << 30, Compress: true, RebuildPerSecond: 50, ParameterBytes: 128 << 10},

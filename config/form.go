@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/waiting/languages"
 )
 
 // language defines the values of the fields of a configuration. No mistake shows a
@@ -65,6 +67,10 @@ var language = decode.Language{
 		"user": func(text string) *report.Mistake {
 			return unless(report.ValidUser(text), "not a valid user name",
 				"Use up to 100 letters, digits and . _ @ + -")
+		},
+		"language": func(text string) *report.Mistake {
+			return unless(slices.Contains(languages.Codes(), text), "not a language of the waiting page",
+				"Use one of "+report.Listing(languages.Codes()))
 		},
 		"network":  badNetwork,
 		"listener": badListener,

@@ -56,6 +56,7 @@ var badFiles = []struct {
 	{"equal jobs that are no mapping", []string{"timeout: 2h", "timeout: 2h\n    once: true"}},
 	{"lanes by two names", []string{"limits:", "lanes: {by: {parameter: since, column: tenant}}\nlimits:"}},
 	{"a class without lanes", []string{"timeout: 2h", "class: bulk\n    newest_only: true"}},
+	{"a language that no page has", []string{"limits:", "http: {language: fr}\nlimits:"}},
 	{"not YAML", []string{"records: {", "records: [}"}},
 	{"an alias without anchor does not show what could be a secret", []string{"redis://127.0.0.1:6379/0", "*" + canary}},
 	{"not UTF-8", []string{"shop.users, type", "shop\xff, type"}},

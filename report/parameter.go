@@ -22,7 +22,7 @@ type Parameter struct {
 	List bool `yaml:"list" default:"false"`
 	// Value if the record passes none; `null` makes the parameter optional, and then it is NULL
 	Default *string `yaml:"default" raw:"" unset:"the record must pass a value"` // its JSON; nil if none
-	// What the value means, for people and `GET /reports`
+	// What the value means, for people and `GET /reports`. The waiting page shows only parameters that have one
 	Description string `yaml:"description" json:"-"`
 	// Allowed values, of a string, integer, decimal or date
 	Options []string `yaml:"options" min:"1" unset:"any" json:"-"`

@@ -17,6 +17,10 @@ type Site struct {
 	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same
 	// owner
 	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
+	// Language of the waiting page for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
+	Language string `yaml:"language" form:"language" default:"en"`
+	// `true` lets everyone who has the link of a waiting page cancel its report, unless `read_only` is set
+	Cancel bool `yaml:"cancel" default:"false"`
 	// Users with passwords, as `fanfold user hash` prints them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets

@@ -19,7 +19,10 @@ const (
 )
 
 // export is a past export of a person.
-type export struct{ id, Report, Created, Token string }
+type export struct {
+	id, Report, Token string
+	Created           time.Time
+}
 
 // exports finds the past exports of people.
 type exports struct {
@@ -66,7 +69,7 @@ func (e *exports) read(ctx context.Context, person string) (l exportList, err er
 		}
 		ids = append(ids, r.ID)
 		l.exports = append(l.exports, export{
-			id: r.ID, Report: title(e.o.Inspect.Config.Reports, r.Report), Created: stamp(time.Now().Add(-r.Age)),
+			id: r.ID, Report: title(e.o.Inspect.Config.Reports, r.Report), Created: time.Now().Add(-r.Age),
 		})
 	}
 	l.marks, err = e.o.Inspect.Records.Marks(ctx, ids...)

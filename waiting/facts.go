@@ -49,7 +49,7 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 	switch {
 	case v.Status == report.Pending:
 		if f.Position, err = p.queues.position(ctx, p.o.Inspect.Scripts.Of(id), id); err == nil && v.SharedWith != "" {
-			f.Leader, err = p.leader(ctx, v.SharedWith)
+			f.Leader, err = leader(ctx, p.o.Inspect, v.SharedWith)
 		}
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
@@ -68,8 +68,8 @@ func (p *Pages) query(ctx context.Context, id string) (facts, error) {
 }
 
 // leader returns the job for whose file a record waits; nil: it does not exist any more.
-func (p *Pages) leader(ctx context.Context, id string) (*inspect.Job, error) {
-	v, err := p.o.Inspect.Jobs.Get(ctx, id)
+func leader(ctx context.Context, in *inspect.Inspector, id string) (*inspect.Job, error) {
+	v, err := in.Jobs.Get(ctx, id)
 	if errors.Is(err, engine.ErrNoRecord) {
 		return nil, nil
 	}

@@ -1,33 +1,49 @@
 package waiting
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/scripts/past"
+	"github.com/fanfold/fanfold/waiting/languages"
 )
 
 // Left is the estimated time left.
 type Left struct {
 	Early, Late time.Time // range of the end of the job; zero: unknown
-	Why         string    // why Late is later than before or unknown; empty: neither
+	Why         reason    // why Late is later than before or unknown; zero: neither
 }
 
-// Says returns the range in words, or nothing.
-func (l Left) Says(now time.Time) string {
+// reason is the key of a text, and the number of earlier runs that it names.
+type reason struct {
+	key  string
+	runs int64 // 0: none
+}
+
+// says returns the reason in words, or nothing.
+func (r reason) says(in *languages.Language) string {
+	switch {
+	case r.key == "":
+		return ""
+	case r.runs > 0:
+		return in.Count(r.key, r.runs)
+	default:
+		return in.Say(r.key)
+	}
+}
+
+// says returns the range in words, or nothing.
+func (l Left) says(in *languages.Language, now time.Time) string {
 	if !l.Late.After(now) {
 		return ""
 	}
-	in := func(at time.Time) string { return words.Short(at.Sub(now).Round(time.Second)) }
-	switch early, late := in(l.Early), in(l.Late); {
+	switch early, late := span(in, l.Early.Sub(now)), span(in, l.Late.Sub(now)); {
 	case l.Early.Sub(now) < time.Second:
-		return "up to " + late
+		return in.Say("left.up-to", "late", late)
 	case early == late:
-		return "about " + late
+		return in.Say("left.about", "late", late)
 	default:
-		return early + " to " + late
+		return in.Say("left.range", "early", early, "late", late)
 	}
 }
 
@@ -62,10 +78,10 @@ func next(before *estimate, r run, now time.Time) *estimate {
 	case before != nil && before.attempt == r.attempt:
 		p = *before
 	case before != nil:
-		p.Why = "It was started again."
+		p.Why = reason{key: "left.again"}
 	}
 	if p.paused = r.paused; r.paused {
-		p.Left = Left{Why: "The time left is not known while it is paused."}
+		p.Left = Left{Why: reason{key: "left.paused"}}
 		return &p
 	}
 	took := p.took
@@ -79,16 +95,16 @@ func next(before *estimate, r run, now time.Time) *estimate {
 	usual := took.At(0.5)
 	switch {
 	case before != nil && before.attempt == r.attempt && before.paused:
-		p.Early, p.Late, p.Why = now.Add(took.At(0.25)), now.Add(took.At(0.9)), "It was paused for a while."
+		p.Early, p.Late, p.Why = now.Add(took.At(0.25)), now.Add(took.At(0.9)), reason{key: "left.was-paused"}
 	case r.retryAt.After(now) && r.retryAt.Add(usual).After(p.Late.Add(tolerance)):
-		p.Early, p.Late, p.Why = r.retryAt, r.retryAt.Add(usual), "A data source did not answer and is retried."
+		p.Early, p.Late, p.Why = r.retryAt, r.retryAt.Add(usual), reason{key: "left.retried"}
 	}
 	if !p.Late.After(now) { // also if the end is unknown already
 		longest := r.started.Add(took.At(1))
 		p.Early, p.Late = now, longest
-		p.Why = fmt.Sprintf("It takes longer than most of the last %d runs.", len(took))
+		p.Why = reason{"left.most", int64(len(took))}
 		if !longest.After(now) {
-			p.Left = Left{Why: fmt.Sprintf("It takes longer than all of the last %d runs.", len(took))}
+			p.Left = Left{Why: reason{"left.all", int64(len(took))}}
 		}
 	}
 	return &p

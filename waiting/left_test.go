@@ -30,35 +30,35 @@ func TestLeft(t *testing.T) {
 		}
 		last := before
 		before = next(before, r, at(second))
-		if got := before.Says(at(second)); got != says {
+		if got := before.says(english, at(second)); got != says {
 			t.Errorf("after %d s: %q, not %q", second, got, says)
 		}
-		if !strings.Contains(before.Why, why) || why == "" && before.Why != "" {
-			t.Errorf("after %d s: because %q, not %q", second, before.Why, why)
+		if says := before.Why.says(english); !strings.Contains(says, why) || why == "" && says != "" {
+			t.Errorf("after %d s: because %q, not %q", second, before.Why.says(english), why)
 		}
-		if last != nil && before.Late.After(last.Late.Add(tolerance)) && before.Why == "" {
+		if last != nil && before.Late.After(last.Late.Add(tolerance)) && before.Why == (reason{}) {
 			t.Errorf("after %d s: %s is later than %s, and nothing says why", second, before.Late, last.Late)
 		}
 	}
-	step(0, nil, "30s to 1m40s", "")
-	step(10, nil, "20s to 1m30s", "")
-	step(40, nil, "up to 1m", "")
-	step(50, func(r *run) { r.took = seconds(500, 600, 700) }, "up to 50s", "") // others have ended
-	step(60, func(r *run) { r.retryAt = at(120) }, "1m to 2m", "and is retried")
-	step(90, func(r *run) { r.retryAt = at(120) }, "30s to 1m30s", "and is retried")
-	step(130, nil, "up to 50s", "and is retried")
+	step(0, nil, "30 s to 2 min", "")
+	step(10, nil, "20 s to 2 min", "")
+	step(40, nil, "up to 60 s", "")
+	step(50, func(r *run) { r.took = seconds(500, 600, 700) }, "up to 50 s", "") // others have ended
+	step(60, func(r *run) { r.retryAt = at(120) }, "60 s to 2 min", "and is retried")
+	step(90, func(r *run) { r.retryAt = at(120) }, "30 s to 2 min", "and is retried")
+	step(130, nil, "up to 50 s", "and is retried")
 	step(140, func(r *run) { r.paused = true }, "", "paused")
-	step(200, nil, "30s to 1m40s", "It was paused")
+	step(200, nil, "30 s to 2 min", "It was paused")
 	step(301, nil, "", "longer than all of the last 10 runs")
 	step(302, nil, "", "longer than all of the last 10 runs")
-	step(310, func(r *run) { r.attempt, r.started = 2, at(310) }, "30s to 1m40s", "It was started again.")
+	step(310, func(r *run) { r.attempt, r.started = 2, at(310) }, "30 s to 2 min", "It was started again.")
 	before = nil
-	step(0, nil, "30s to 1m40s", "")
+	step(0, nil, "30 s to 2 min", "")
 	step(100, nil, "", "longer than all")
 	before = nil
 	took = seconds(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 60)
-	step(0, nil, "about 10s", "")
-	step(11, nil, "up to 49s", "longer than most of the last 12 runs")
+	step(0, nil, "about 10 s", "")
+	step(11, nil, "up to 49 s", "longer than most of the last 12 runs")
 	before = nil
 	took = seconds(1, 2)
 	step(0, nil, "", "")

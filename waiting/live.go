@@ -27,7 +27,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !p.streams.Open(pass.ID) {
-		http.Error(w, "Too many pages are open. Reload this page to update it.", http.StatusServiceUnavailable)
+		http.Error(w, p.language(r).Say("too-many"), http.StatusServiceUnavailable)
 		return
 	}
 	defer p.streams.Close(pass.ID)
@@ -37,7 +37,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) {
 	for last := ""; to.Err() == nil; {
 		ended := time.Now().After(pass.Expires)
 		now := last
-		if s, err := p.content(r.Context(), r.PathValue("token"), pass); err == nil {
+		if s, err := p.content(r, pass); err == nil {
 			var out bytes.Buffer
 			if layout.ExecuteTemplate(&out, "main", s) != nil {
 				return

@@ -1,17 +1,17 @@
 package waiting
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
+	"github.com/fanfold/fanfold/waiting/languages"
 )
 
 // facts are the known facts about a record.
@@ -29,6 +29,7 @@ type facts struct {
 
 // view is the content of a page.
 type view struct {
+	In     *languages.Language
 	Class  string // waiting, good, warn or bad
 	Title  string
 	Says   []string
@@ -39,21 +40,22 @@ type view struct {
 	Ended  bool    // the state is final
 	Help   bool    // support can help: the page shows the id
 	Done   int     // number of parts that are done
+	Share  int     // of the parts, in percent: a listener that is divided counts by what is read; 0: no bar
 }
 
 // part is the data of one listener.
 type part struct{ Name, Class, Says string }
 
 // describe describes the state of a record in words. reports are the reports of the configuration.
-func describe(f facts, reports map[string]*report.Report) view {
-	v := view{Class: "waiting"}
+func describe(in *languages.Language, f facts, reports map[string]*report.Report) view {
+	v := view{In: in, Class: "waiting"}
 	of := reports[f.Report]
 	switch {
 	case f.Status == report.Pending && f.Leader != nil && f.Leader.Status == report.Processing:
 		mine := f
 		mine.Job = *f.Leader
 		v.running(mine, of)
-		v.Says = append([]string{"The same report is already being made. You get its file."}, v.Says...)
+		v.Says = append([]string{in.Say("running.shared")}, v.Says...)
 	case f.Status == report.Pending:
 		v.queued(f)
 	case f.Status == report.Processing:
@@ -61,117 +63,106 @@ func describe(f facts, reports map[string]*report.Report) view {
 	case f.Status.HasFile():
 		v.done(f, of)
 	case f.Status == report.Cancelled:
-		v.Class, v.Title, v.Ended = "warn", "Cancelled", true
-		v.Says = []string{"This report was cancelled. It will not be made."}
+		v.Class, v.Title, v.Ended = "warn", in.Say("cancelled"), true
+		v.Says = []string{in.Say("cancelled.says")}
 	case f.Status == report.Deleted:
-		v.Class, v.Title, v.Ended = "warn", "No longer available", true
-		v.Says = []string{"This report was deleted."}
+		v.Class, v.Title, v.Ended = "warn", in.Say("deleted"), true
+		v.Says = []string{in.Say("deleted.says")}
 	default:
-		v.Class, v.Title, v.Ended, v.Help = "bad", "This report could not be made", true, true
-		v.Says = []string{"Something went wrong on our side. Support can find the cause and run the report again."}
-		if says := mistaken(f, of); f.Status == report.Failed && len(says) > 0 {
-			v.Says = says
+		v.Class, v.Title, v.Ended, v.Help = "bad", in.Say("failed"), true, true
+		v.Says = []string{in.Say("failed.says")}
+		if says := mistaken(in, f, of); f.Status == report.Failed && len(says) > 0 {
+			v.Class, v.Title, v.Says = "warn", in.Say("mistaken"), says
 		}
 	}
 	return v
 }
 
-// mistaken says which parameters of a record cannot be used, without their values; nil: none. To run such a
-// record again does not help.
-func mistaken(f facts, of *report.Report) []string {
-	if of == nil {
-		return nil
-	}
-	var says []string
-	for _, m := range of.Mistakes(f.Parameters, f.Now) {
-		says = append(says, report.Shorten(m.Name)+" is "+m.Message+". "+m.Remedy+".")
-	}
-	if len(says) == 0 {
-		return nil
-	}
-	says = append([]string{"It was requested with a value that cannot be used."}, says...)
-	return append(says, "Request the report again with a valid value.")
-}
-
 // queued describes a PENDING record.
 func (v *view) queued(f facts) {
-	v.Title = "Waiting to start"
+	in := v.In
+	v.Title = in.Say("waiting")
 	switch p := f.Position; {
 	case len(f.Paused) > 0:
-		v.Title = "Paused"
-		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts automatically when the pause ends."}
+		v.Title, v.Says = in.Say("paused"), []string{in.Say("paused.report")}
 	case p.Due.After(f.Now):
-		v.Title = "Scheduled"
-		v.Says = []string{"It starts in " + words.Short(p.Due.Sub(f.Now).Round(time.Second)) + "."}
+		v.Title, v.Says = in.Say("scheduled"), []string{in.Say("scheduled.in", "span", span(in, p.Due.Sub(f.Now)))}
 	case p.Known && p.Exact && p.Before == 0:
-		v.Says = []string{"It is the next one to start."}
-	case p.Known && p.Exact && p.Before == 1:
-		v.Says = []string{"One other report is ahead of it."}
+		v.Says = []string{in.Say("waiting.next")}
 	case p.Known && p.Exact:
-		v.Says = []string{words.Grouped(int64(p.Before)) + " other reports are ahead of it."}
+		v.Says = []string{in.Count("waiting.before", int64(p.Before))}
 	case p.Known:
-		v.Says = []string{"More than " + words.Grouped(int64(p.Before)) + " other reports are ahead of it."}
+		v.Says = []string{in.Say("waiting.more", "n", in.Number(int64(p.Before)))}
 	default:
-		v.Says = []string{"It has not started yet."}
+		v.Says = []string{in.Say("waiting.unknown")}
 	}
 }
 
 // running describes a PROCESSING record.
 func (v *view) running(f facts, of *report.Report) {
-	v.Title, v.Left, v.Why = "In progress", f.Left.Says(f.Now), f.Left.Why
+	in := v.In
+	v.Title, v.Left, v.Why = in.Say("running"), f.Left.says(in, f.Now), f.Left.Why.says(in)
 	v.parts(f, of)
-	all := fmt.Sprintf("%d of %d parts are ready.", v.Done, len(v.Parts))
+	all := in.Count("running.parts", int64(len(v.Parts)), "done", strconv.Itoa(v.Done))
+	if f.Job.Job != job.StatusRun {
+		v.Share = 0 // the parts are done, and the file is not
+	}
 	switch f.Job.Job {
 	case "":
-		v.Says, v.Parts = []string{"It is about to start."}, nil
+		v.Says, v.Parts = []string{in.Say("running.soon")}, nil
 	case job.StatusRun:
 		v.Says = []string{all}
 		if len(f.Paused) > 0 {
-			v.Title = "Paused"
-			v.Says = []string{
-				all,
-				"A part that it needs is paused at the moment. It continues automatically when the pause ends.",
-			}
+			v.Title, v.Says = in.Say("paused"), []string{all, in.Say("paused.part")}
 		}
 	case job.StatusReady, job.StatusFold:
-		v.Title, v.Says = "Creating the file", []string{"All parts are ready. The file is being created."}
+		v.Title, v.Says = in.Say("creating"), []string{in.Say("creating.says")}
 		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
-			v.Says = append(v.Says,
-				"That failed and is retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))+".")
+			v.Says = append(v.Says, in.Say("creating.again", "span", span(in, l.Next.Sub(f.Now))))
 		}
 	case job.StatusPublishing:
-		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
+		v.Title, v.Says = in.Say("storing"), []string{in.Say("storing.says")}
 	default:
-		v.Title, v.Says, v.Left, v.Why = "Ending", []string{"It will end without a file."}, "", ""
+		v.Title, v.Says, v.Left, v.Why = in.Say("ending"), []string{in.Say("ending.says")}, "", ""
 	}
 }
 
 // parts describes the parts of all stages.
 func (v *view) parts(f facts, of *report.Report) {
+	in, all := v.In, 0.0
 	for _, l := range f.Listeners {
-		p := part{Name: label(of, l.Name), Class: "open", Says: "not ready yet"}
-		rows := words.Count(l.Rows, "row")
+		read := 0.0 // of the listener
+		if l.Parts > 0 {
+			read = float64(l.Read) / float64(l.Parts)
+		}
+		p := part{Name: label(of, l.Name), Class: "open", Says: in.Say("part.open")}
+		rows := in.Count("rows", l.Rows)
 		switch {
 		case l.State == "done":
 			v.Done++
-			p.Class, p.Says = "done", rows
+			read, p.Class, p.Says = 1, "done", rows
 		case l.State == "omitted":
 			v.Done++
-			p.Class, p.Says = "omitted", "left out: not available"
+			read, p.Class, p.Says = 1, "omitted", in.Say("part.omitted")
 		case l.State == "failed", l.State == "stopped":
-			p.Class, p.Says = "omitted", "not finished"
+			p.Class, p.Says = "omitted", in.Say("part.stopped")
 		case slices.Contains(f.Paused, "listener/"+l.Name):
-			p.Class, p.Says = "waits", "paused"
+			p.Class, p.Says = "waits", in.Say("part.paused")
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
-			p.Class, p.Says = "waits", "waits for another system"
+			p.Class, p.Says = "waits", in.Say("part.waits")
 		case l.Next != nil && l.Next.After(f.Now):
-			p.Class, p.Says = "waits", "did not answer; retried in "+words.Short(l.Next.Sub(f.Now).Round(time.Second))
+			p.Class, p.Says = "waits", in.Say("part.again", "span", span(in, l.Next.Sub(f.Now)))
 		case l.Stage > f.Stage:
-			p.Says = "starts after the others"
+			p.Says = in.Say("part.later")
+		case l.Read > 0:
+			p.Says = in.Count("part.divided", l.Parts, "read", in.Number(l.Read))
 		case l.Rows > 0:
-			p.Says = rows + " so far"
+			p.Says = in.Say("part.so-far", "rows", rows)
 		}
-		v.Parts = append(v.Parts, p)
+		v.Parts, all = append(v.Parts, p), all+read
+	}
+	if n := len(v.Parts); n > 0 {
+		v.Share = int(100 * all / float64(n))
 	}
 }
 
@@ -198,53 +189,50 @@ func title(reports map[string]*report.Report, name string) string {
 
 // result is a file in words.
 type result struct {
-	Rows, Size, Checksum, Created string   // empty: unknown
-	Missing, Older                []string // listeners
+	Rows, Size, Checksum string    // empty: unknown
+	Created              time.Time // zero: unknown
+	Missing, Older       []string  // listeners
 }
 
 // done describes a record with a file.
 func (v *view) done(f facts, of *report.Report) {
+	in := v.In
 	if report.Skipped(f.Status, f.File, f.Rows) {
-		v.Class, v.Title, v.Ended = "good", "No data", true
-		v.Says = []string{"There is no data for this request, so there is no file."}
+		v.Class, v.Title, v.Ended = "good", in.Say("empty"), true
+		v.Says = []string{in.Say("empty.says")}
 		return
 	}
 	if f.Elsewhere {
-		*v = unreadableFile
+		*v = unreadableFile.view(in)
 		return
 	}
-	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
+	v.Class, v.Title, v.Ended, v.Result = "good", in.Say("ready"), true, &result{}
 	if f.Rows != nil {
-		v.Result.Rows = words.Grouped(*f.Rows)
+		v.Result.Rows = in.Number(*f.Rows)
 	}
 	if m := f.Manifest; m != nil {
 		v.Result = &result{
-			Rows: words.Grouped(m.Rows), Size: words.Bytes(m.Bytes), Checksum: m.CRC32C, Created: stamp(m.CreatedAt),
+			Rows: in.Number(m.Rows), Size: size(in, m.Bytes), Checksum: m.CRC32C, Created: m.CreatedAt,
 		}
 		for _, l := range m.Listeners {
 			if l.Omitted != "" {
 				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
 			} else if l.Stale {
-				v.Result.Older = append(v.Result.Older, label(of, l.Name)+" (of "+stamp(l.AsOf)+")")
+				older := in.Say("partial.of", "part", label(of, l.Name), "time", in.Time(l.AsOf))
+				v.Result.Older = append(v.Result.Older, older)
 			}
 		}
 	}
 	if f.Status == report.Partial {
-		v.Class, v.Title, v.Help = "warn", "Ready, but not complete", true
+		v.Class, v.Title, v.Help = "warn", in.Say("partial"), true
 		if missing := v.Result.Missing; len(missing) > 0 {
-			without := "The file was created without: " + strings.Join(missing, ", ") + "."
-			v.Says = append(v.Says, without+" Their columns are empty, or have a fixed value.")
+			v.Says = append(v.Says, in.Say("partial.without", "parts", in.List(missing)))
 		}
 		if older := v.Result.Older; len(older) > 0 {
-			v.Says = append(v.Says, "The file has older data: "+strings.Join(older, ", ")+".")
+			v.Says = append(v.Says, in.Say("partial.older", "parts", in.List(older)))
 		}
 		if v.Says == nil {
-			v.Says = []string{"Some data was not available: the file was created without it, or with older data."}
+			v.Says = []string{in.Say("partial.unknown")}
 		}
 	}
-}
-
-// stamp formats a time in UTC.
-func stamp(t time.Time) string {
-	return t.UTC().Format("2 January 2006, 15:04 UTC")
 }

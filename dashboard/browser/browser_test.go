@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/crypto/bcrypt"
 
@@ -50,11 +51,11 @@ databases: {db: {dsn: "%s"}}
 records: {database: db}
 sink: file://%s/files
 limits: {shutdown_timeout: 1s}
-http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall]}
+http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall], cancel: true}
 timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {id: "{id}"}}}}
 reports:
   tagged-withdrawals:
-    parameters: {gate: {type: string, default: none}}
+    parameters: {gate: {type: string, default: none, description: Gate}}
     listeners: {plt_fund.vs_withdraw: {database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, plt_user.tags: {database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}}
     join: {key: user_id}
     file: {columns: [user_id, tag, amount]}
@@ -555,6 +556,13 @@ func TestWaitingPage(t *testing.T) {
 	eval[bool](person, "window.loadedOnce = true")
 	s.fanfold("submit", id)
 	person.sees("In progress")
+	person.sees("1 of 2 parts are ready.")
+	if title := eval[string](person, "document.title"); title != "In progress · tagged-withdrawals · first" {
+		t.Error(title)
+	}
+	if bar := eval[float64](person, "document.querySelector('progress').position"); bar != 0.5 {
+		t.Errorf("the bar of 1 of 2 parts is at %v", bar)
+	}
 	person.check("waiting-running")
 	open()
 	person.sees("Download")
@@ -580,6 +588,22 @@ func TestWaitingPage(t *testing.T) {
 	if err != nil || string(text) != "user_id,tag,amount\r\n1,vip,7.50\r\n" {
 		t.Errorf("%q %v", text, err)
 	}
+
+	// In another language, with the keyboard: the person cancels a report.
+	s.exec(`INSERT INTO company.file_download_record (id, report, parameters) VALUES (42, 'tagged-withdrawals', '{"gate": "second"}')`)
+	defer s.shut("second")()
+	s.fanfold("submit", "42")
+	person.goTo(strings.TrimPrefix(s.fanfold("url", "--page", "42"), s.base) + "?lang=zh")
+	person.sees("2 个部分中已完成 1 个。")
+	if zone := eval[string](person, "document.querySelector('#until time').textContent"); strings.Contains(zone, "UTC") || !strings.Contains(zone, "年") {
+		t.Errorf("not the local time: %s", zone)
+	}
+	person.check("waiting-running-zh")
+	person.do(chromedp.Focus(chromedp.CSS("#cancel a")), chromedp.KeyEvent(kb.Enter))
+	person.sees("要取消此报表吗？")
+	person.check("waiting-cancel-zh")
+	person.do(chromedp.Focus(chromedp.CSS("#cancel button")), chromedp.KeyEvent(kb.Enter))
+	person.sees("已取消")
 
 	// What can go wrong, and a link that is not one.
 	failed := s.run("payments")

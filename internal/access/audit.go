@@ -17,13 +17,20 @@ type notes struct {
 
 type noteKey struct{}
 
-type downloadKey struct{}
+type readKey struct{}
 
 // Download writes the log line of a download. Call it before the answer begins: a process that is killed during
 // a long transfer has logged it then.
 func Download(ctx context.Context, job, file string) {
-	if log, ok := ctx.Value(downloadKey{}).(*slog.Logger); ok {
+	if log, ok := ctx.Value(readKey{}).(*slog.Logger); ok {
 		log.Info("download", "job", job, "file", file)
+	}
+}
+
+// Change writes the log line of a change behind a link.
+func Change(ctx context.Context, args ...any) {
+	if log, ok := ctx.Value(readKey{}).(*slog.Logger); ok {
+		log.Info("change", args...)
 	}
 }
 
@@ -36,8 +43,8 @@ func Note(ctx context.Context, args ...any) {
 	}
 }
 
-// changeTime is the timeout of a change.
-const changeTime = 30 * time.Second
+// ChangeTime is the timeout of a change.
+const ChangeTime = 30 * time.Second
 
 // change runs the handler of a change and writes its log line. A change may have several steps, so it
 // continues if its client disconnects or the process is told to stop.
@@ -49,7 +56,7 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 		defer n.mu.Unlock()
 		s.audit(r, who, seen.code, n.list)
 	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), changeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ChangeTime)
 	defer cancel()
 	next.ServeHTTP(seen, r.WithContext(context.WithValue(ctx, noteKey{}, n)))
 	seen.code = cmp.Or(seen.code, http.StatusOK)
@@ -58,10 +65,10 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 // read runs the handler of a read, which can log a download.
 func (s *Site) read(w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	log := s.log.With("user", who, "from", r.RemoteAddr)
-	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), downloadKey{}, log)))
+	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), readKey{}, log)))
 }
 
-// Links wraps the pages behind links, which need no login. Their downloads are logged with the user
+// Links wraps the pages behind links, which need no login. Their downloads and changes are logged with the user
 // "link"; the log has no link.
 func (s *Site) Links(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.read(w, r, "link", next) })

@@ -113,6 +113,7 @@ func TestWaitingPage(t *testing.T) {
 	if !strings.Contains(text, `<noscript><meta http-equiv="refresh"`) || !strings.Contains(text, `src="-/live.js"`) {
 		t.Errorf("the page does not come again:\n%s", text)
 	}
+	w.says(links[0]+"?lang=de", `<html lang="de">`, "1 von 2 Teilen sind fertig.", "/live?lang=de")
 	w.Jobs.Push(ids[1], ids[2])
 	w.says(links[1], "Waiting to start", "It is the next one to start.")
 	w.says(links[2], "One other report is ahead of it.")
@@ -143,14 +144,14 @@ func TestWaitingPage(t *testing.T) {
 	}
 	for i, v := range w.Jobs.Wait(ids...) {
 		text := w.says(links[i], "Ready", "Download", "<dt>Rows</dt><dd>1</dd>", "Checksum")
-		if strings.Contains(text, "http-equiv") || strings.Contains(text, "live.js") || strings.Contains(text, v.File) {
+		if strings.Contains(text, "http-equiv") || strings.Contains(text, "data-live") || strings.Contains(text, v.File) {
 			t.Errorf("a page that does not change any more:\n%s", text)
 		}
 		code, file, header := w.get(links[i] + "/file")
 		if code != http.StatusOK || file != w.Files.Content(v) || file != "k,a,b\r\n1,a,b\r\n" {
 			t.Errorf("%d %q", code, file)
 		}
-		for name, want := range map[string]string{"Content-Disposition": "attachment; filename=weekly-" + v.ID + ".csv", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+		for name, want := range map[string]string{"Content-Disposition": "attachment; filename=weekly-" + v.ID + ".csv", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Length": "14"} {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %q", name, got)
 			}
@@ -196,6 +197,60 @@ func TestWaitingPageOfAFailure(t *testing.T) {
 			if strings.Contains(text, not) {
 				t.Errorf("the page has %q:\n%s", not, text)
 			}
+		}
+	}
+}
+
+// TestCancelOnTheWaitingPage: the person can cancel a report, after a confirmation, from this site only, and if the
+// configuration allows it.
+func TestCancelOnTheWaitingPage(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{"", "cancel: true, read_only: true", "cancel: true"} {
+		base := "http://" + e2e.Address(t)
+		s := newStack(t, e2e.Slow, `http: {url: "`+base+`", link_secret: "`+strings.Repeat("k", 32)+`", `+more+`}`)
+		w := waiter{s, base}
+		post := func(link, site string) int {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link+"/cancel", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Sec-Fetch-Site", site)
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			return answer.StatusCode
+		}
+		w.serve()
+		id := w.Records.Insert("slow", "")
+		link := w.link(id)
+		text := w.says(link, "Waiting to start")
+		if more != "cancel: true" {
+			if code, _, _ := w.get(link + "/cancel"); code != http.StatusNotFound || post(link, "same-origin") == http.StatusSeeOther || strings.Contains(text, "/cancel") {
+				t.Errorf("%s: %d\n%s", more, code, text)
+			}
+			continue
+		}
+		w.says(link+"/cancel?lang=de", "Diesen Bericht abbrechen?", `<form method="post">`, `href="../`+link[len(base+"/r/"):]+`?lang=de"`)
+		if code := post(link, "cross-site"); code != http.StatusForbidden {
+			t.Errorf("from another site: %d", code)
+		}
+		if code := post(link[:len(link)-2], "same-origin"); code != http.StatusNotFound {
+			t.Errorf("a forged link: %d", code)
+		}
+		w.says(link, "Waiting to start")
+		for range 2 { // the second changes nothing
+			if code := post(link, "same-origin"); code != http.StatusSeeOther {
+				t.Errorf("%d", code)
+			}
+			if text := w.says(link, "This report was cancelled."); strings.Contains(text, "/cancel") {
+				t.Errorf("it can be cancelled again:\n%s", text)
+			}
+		}
+		if code, _, header := w.get(link + "/cancel"); code != http.StatusSeeOther {
+			t.Errorf("nothing to confirm: %d %v", code, header)
 		}
 	}
 }

@@ -43,9 +43,13 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 	if column := p.Config.HTTP.OwnerColumn; column != "" {
 		people = p.Records.People(column)
 	}
-	return waiting.New(waiting.Options{
-		Seal: seal, Inspect: in, People: people, Find: p.Object, Log: p.log,
-	}), nil
+	o := waiting.Options{
+		Seal: seal, Inspect: in, People: people, Find: p.Object, Language: p.Config.HTTP.Language, Log: p.log,
+	}
+	if p.Config.HTTP.Cancel && !p.Config.HTTP.ReadOnly {
+		o.Cancel = p.Operate.Jobs.Cancel
+	}
+	return waiting.New(o), nil
 }
 
 // pageTime is how long a link from the API is valid.
