@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,22 @@ func TestDashboardRoles(t *testing.T) {
 			len(log.Lines("msg=change user=reader")) == 2 && len(log.Lines("answer=403")) == 2 &&
 			len(log.Lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
 	})
+	first := p.Partitions.First()
+	entries, err := first.Entries.First(t.Context(), first.Keys.Audit, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acts []string
+	for _, e := range entries {
+		f := e.Fields
+		acts = append(acts, fmt.Sprintf("%s %s %s %s %q %s", f["who"], f["by"], f["from"], f["act"], f["on"], f["answer"]))
+	}
+	if want := []string{
+		`reader dashboard 127.0.0.1 pause "slow" refused`, `reader dashboard 127.0.0.1 quarantine "" refused`,
+		`oncall dashboard 127.0.0.1 pause "report/slow" done`, `oncall dashboard 127.0.0.1 quarantine "" refused`,
+	}; !slices.Equal(acts, want) {
+		t.Errorf("acts: %q", acts)
+	}
 	if found := log.Lines("-password"); len(found) > 0 {
 		t.Errorf("passwords in the log: %q", found)
 	}
