@@ -151,6 +151,11 @@ func TestDashboardRoles(t *testing.T) {
 	}; !slices.Equal(acts, want) {
 		t.Errorf("acts: %q", acts)
 	}
+	for user, want := range map[*browser]int{&reader: http.StatusConflict, &oncall: http.StatusOK} {
+		if code, text, _ := user.ask("GET", "/fanfold/audit"); code != want || strings.Contains(text, `/audit"`) != (want == 200) {
+			t.Errorf("the audit: %d %s", code, text)
+		}
+	}
 	if found := log.Lines("-password"); len(found) > 0 {
 		t.Errorf("passwords in the log: %q", found)
 	}
