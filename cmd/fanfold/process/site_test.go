@@ -271,6 +271,12 @@ func TestAPIRoles(t *testing.T) {
 	if err := row.Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d records are PENDING, %v", n, err)
 	}
+	if code, text, _ := reader.ask("GET", root+"/audit"); code != http.StatusForbidden {
+		t.Errorf("the audit of a viewer: %d %s", code, text)
+	}
+	if code, text, _ := op.ask("GET", root+"/audit?who=reader"); code != 200 || !strings.Contains(text, `"answer":"refused"`) {
+		t.Errorf("the audit: %d %s", code, text)
+	}
 	code, text, _ := reader.ask("GET", root+"/jobs/"+id+"/file")
 	if code != http.StatusConflict || !strings.Contains(text, root+"/jobs/"+id+"/events") {
 		t.Errorf("%d %s", code, text)
