@@ -71,6 +71,7 @@ var routes = []route{
 	{"GET", "/jobs/{id}/file", (*API).file, true},
 	{"POST", "/jobs/{id}/cancel", (*API).cancel, false},
 	{"POST", "/jobs/{id}/retry", (*API).retry, false},
+	{"GET", "/audit", listActs, false},
 	{"GET", "/openapi.json", (*API).document, false},
 }
 

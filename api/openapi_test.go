@@ -18,6 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
@@ -111,6 +112,10 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 200, "GET", "/openapi.json", "")
 	c.send(false, 200, "GET", "/reports", "")
 	c.send(false, 201, "POST", "/reports/plain/jobs", "")
+	if list := c.send(false, 200, "GET", "/audit?act=r*&since=1h", ""); !strings.Contains(list, `"act":"run"`) {
+		t.Error(list)
+	}
+	c.send(false, 422, "GET", "/audit?since=never", "")
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	c.send(false, 201, "POST", "/reports/plain/jobs", "", "traceparent", parent)
 	var parents []any
@@ -247,7 +252,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 	for name, of := range map[string]reflect.Type{
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
 		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
-		"Claimed": reflect.TypeFor[worker.Claimed](),
+		"Claimed": reflect.TypeFor[worker.Claimed](), "Act": reflect.TypeFor[audit.Act](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"fmt"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/audit"
 	"io"
 	"log/slog"
 	"net/http"
@@ -125,8 +127,10 @@ reports:
 		Spool: b.spool,
 	})
 	b.ok(err)
+	door, err := access.New(report.Site{}, slog.New(slog.DiscardHandler))
+	b.ok(err)
 	mux := http.NewServeMux()
-	mux.Handle("/fanfold/", http.StripPrefix("/fanfold", b.api))
+	mux.Handle("/fanfold/", http.StripPrefix("/fanfold", door.Login(audit.API, b.api)))
 	mux.Handle("/fanfold"+Root+"/tasks/", http.StripPrefix("/fanfold"+Root, worker.New(worker.Options{
 		Desk: listeners.NewDesk([]*listeners.Runner{runner}), Tokens: listeners.Tokens(c.Reports), Root: "/fanfold" + Root,
 	})))

@@ -189,7 +189,7 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 	rows := words.Count(len(keys), change.noun)
 	access.Note(ctx, "change", change.Name, "rows", len(keys))
 	one := sweep{What: change.Verb, Group: rows, Noun: change.noun, Page: view.Path, Of: len(keys)}
-	err = b.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+	err = b.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
 		swept := operate.Swept{Left: map[string]int{}}
 		for _, key := range keys {
 			if ctx.Err() != nil {

@@ -86,6 +86,7 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /bulk", d.change(selected.change))
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
 	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
+	mux.Handle("GET /audit", d.page("audit", actPages{o}.list))
 	mux.Handle("GET /confirm", d.page("confirm", changes.confirm))
 	mux.Handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
 	mux.Handle("POST /jobs/{id}/retry", d.change(changes.retry))

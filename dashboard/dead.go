@@ -270,8 +270,8 @@ func (d *deadPages) sweep(
 	}
 	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
 	user := access.Of(ctx).Name
-	err = d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
-		return change(ctx, operate.Sweep{Match: inGroup, DryRun: one.DryRun, Each: each})
+	err = d.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+		return change(ctx, operate.Sweep{Match: inGroup, Of: one.Group, DryRun: one.DryRun, Each: each})
 	}, func(s sweep) {
 		d.o.Log.Info("dead jobs changed", "user", user, "what", what, "group", s.Group,
 			"dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)

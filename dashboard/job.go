@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/inspect/plan"
 	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/aged"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
 )
@@ -21,8 +22,9 @@ import (
 type jobPage struct {
 	inspect.Job
 	Why      why.Verdict
-	Timeline *timeline // of its steps; nil: it is not known
-	Plan     *picture  // with what the job found; nil: it is not known
+	Timeline *timeline   // of its steps; nil: it is not known
+	Plan     *picture    // with what the job found; nil: it is not known
+	Acts     []audit.Act // the newest ones on the job
 }
 
 // ErrorOnce returns the error of the record, unless Why says it.
@@ -99,6 +101,9 @@ func (p *jobPages) one(ctx context.Context, r *http.Request, _ *sample) (string,
 // says which server does not answer.
 const jobTimeout = 4 * time.Second
 
+// maxJobActs is how many acts the page of a job shows.
+const maxJobActs = 10
+
 // read reads the content of the page of a job.
 func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 	var verdict why.Verdict
@@ -119,7 +124,9 @@ func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 	if m != nil {
 		v.AddManifest(*m)
 	}
-	return jobPage{v, verdict, newTimeline(v, time.Now()), p.plan(v, m)}, cmp.Or(err, failed)
+	// If it fails, the verdict says that Redis is away.
+	acts, _ := p.o.Inspect.Acts.List(quick, inspect.ActFilter{On: id}, maxJobActs)
+	return jobPage{v, verdict, newTimeline(v, time.Now()), p.plan(v, m), acts}, cmp.Or(err, failed)
 }
 
 // madeFile is the file of a record.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
@@ -91,11 +92,16 @@ func (s *sweeps) on(page string) []sweep {
 	return slices.DeleteFunc(slices.Clone(s.all), func(one sweep) bool { return one.Page != page })
 }
 
-// start runs do in the background, which reports its progress. Then it calls end with the result. If too
-// many changes are running, the error is fault.Refused.
+// start runs do in the background, as acts of who sent the request. It reports its progress. Then start calls end with
+// the result. If too many changes are running, the error is fault.Refused.
 func (s *sweeps) start(
-	one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep),
+	request context.Context, one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error),
+	end func(sweep),
 ) error {
+	actor, err := audit.Of(request)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -127,7 +133,8 @@ func (s *sweeps) start(
 		}
 		return now
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, sweepTimeout)
+	actor.Note() // in the background
+	ctx, cancel := context.WithTimeout(audit.With(s.ctx, actor), sweepTimeout)
 	s.running.Go(func() {
 		defer cancel()
 		swept, err := do(ctx, func(soFar operate.Swept) { update(func(t *sweep) { t.Swept = soFar }) })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 )
@@ -25,7 +26,7 @@ func asOperator(t *testing.T, d *Dashboard, path string) (int, string) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	site.Login(d).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
+	site.Login("dashboard", d).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
 	return w.Code, w.Body.String()
 }
 
@@ -54,7 +55,7 @@ func TestSweepOfMoreThanTheSample(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/dead/discard", strings.NewReader(url.Values{"group": {key}, "confirm": {"yes"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		begun := make(chan struct{})
-		_, err := d.dead.sweep(t.Context(), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
+		_, err := d.dead.sweep(audit.With(t.Context(), &audit.Actor{}), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
 			s.Each(operate.Swept{Done: 600})
 			close(begun)
 			<-ctx.Done()

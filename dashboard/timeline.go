@@ -68,7 +68,7 @@ func newTimeline(v inspect.Job, now time.Time) *timeline {
 		return nil
 	}
 	t := &timeline{Start: *v.Started, End: now, Width: timeLabels + timeWidth, Height: timeTop}
-	if v.Created != nil && v.Created.Before(t.Start) {
+	if v.Attempt <= 1 && v.Created != nil && v.Created.Before(t.Start) { // a retry waits from its own push on
 		t.Start = *v.Created
 	}
 	if v.Status.Final() {
@@ -135,7 +135,7 @@ func (t *timeline) step(name string, l inspect.Listener, begin, now time.Time) {
 		text := "waited " + words.Short(wait) + ", took " + words.Short(l.Ended.Sub(began))
 		class := "done"
 		if l.AsOf != nil {
-			text, class = l.Origin(now), "failed"
+			text, class = "failed after "+words.Short(l.Ended.Sub(begin)), "failed"
 		}
 		t.add(name, text, part{"wait", begin, began}, part{class, began, *l.Ended})
 	case l.Next != nil && l.Next.After(now) && l.Waits:

@@ -90,4 +90,5 @@ var menu = []page{
 	{"listeners", "/listeners", "Listeners"},
 	{"due", "/due", "Due later"},
 	{"reports", "/reports", "Reports"},
+	{"audit", "/audit", "Audit"},
 }

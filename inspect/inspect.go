@@ -41,6 +41,7 @@ type Inspector struct {
 	Slots      Slots
 	Lanes      Lanes
 	Events     Events
+	Acts       Acts
 	Servers    Servers
 }
 
@@ -58,6 +59,7 @@ func New(o Options) *Inspector {
 		Slots:      Slots{&o},
 		Lanes:      Lanes{&o},
 		Events:     Events{&o},
+		Acts:       Acts{&o},
 		Servers:    Servers{&o},
 	}
 }

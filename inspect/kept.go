@@ -116,7 +116,8 @@ func (k *Kept) Offer() string {
 // Origin says which earlier attempt or job has read the dataset, and when; empty: this one has.
 func (l Listener) Origin(now time.Time) string {
 	if l.AsOf != nil {
-		return "data of an earlier job, read " + readAgo(*l.AsOf, now) + " ago, because " + l.Why
+		now = *l.Ended // when it was used
+		return "data of an earlier job, " + readAgo(*l.AsOf, now) + " old, because " + l.Why
 	}
 	if l.Reused == 0 || l.Began == nil {
 		return ""

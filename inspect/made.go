@@ -32,7 +32,7 @@ func (v *Job) AddManifest(m sink.Manifest) {
 		}
 		v.Listeners, v.Stage = append(v.Listeners, one), one.Stage
 	}
-	v.FanIn = &Listener{Name: job.StepFanIn, Stage: v.Stage, State: "done", Began: &done, Ended: &m.CreatedAt}
+	v.FanIn = &Listener{Name: job.StepFanIn, Stage: v.Stage, State: "done", Tries: 1, Began: &done, Ended: &m.CreatedAt}
 	if at := m.Job.StartedAt; !at.IsZero() {
 		took := m.CreatedAt.Sub(at).Milliseconds()
 		v.Started, v.Duration = &at, &took

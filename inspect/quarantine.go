@@ -30,7 +30,7 @@ type Quarantined struct {
 func (l Quarantine) List(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(l.o, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined),
+		return collect(each(s.Entries.NewestPages(ctx, s.Keys.Quarantined, ""),
 			func(e scripts.Entry) Quarantined { return l.parse(s, e) }), match, limit)
 	})
 }
@@ -74,7 +74,7 @@ const maxSearched = 12_000
 // quarantine has more entries.
 func (l Quarantine) Search(ctx context.Context, id string) (found *Quarantined, whole bool, err error) {
 	s, seen := l.o.Scripts.Of(id), 0
-	for page, err := range s.Entries.NewestPages(ctx, s.Keys.Quarantined) {
+	for page, err := range s.Entries.NewestPages(ctx, s.Keys.Quarantined, "") {
 		if err != nil {
 			return nil, false, err
 		}

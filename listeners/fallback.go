@@ -77,7 +77,7 @@ func (r *Runner) copyNewest(ctx context.Context, t *task, why error) (from strin
 			return from, err
 		}
 	}
-	return from, Permanent(fmt.Errorf("it was replaced again and again: %v", err))
+	return from, Permanent(fmt.Errorf("its rows are not complete, or were replaced meanwhile: %v", err))
 }
 
 // newest returns the newest dataset, of all partitions, that the listener of a task may use; nil: there is none.

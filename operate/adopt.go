@@ -42,6 +42,11 @@ func (n Needless) Unwrap() error { return n.error }
 // Adopt starts the next attempt of a running job with the definition of this configuration, if no
 // process has the definition that the job was started with.
 func (j Jobs) Adopt(ctx context.Context, id string) (outcome string, err error) {
+	act, err := begin(ctx, j.in, "adopt", id)
+	if err != nil {
+		return "", err
+	}
+	defer act.end(ctx, &err)
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("record %s: %w: %s", id, trigger.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}

@@ -22,6 +22,12 @@ const cancelTries = 100
 // Cancel cancels a record and its job, and returns what was done. If the job has a state, the state
 // decides first: an engine finishes what is interrupted after that.
 func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, err error) {
+	act, err := begin(ctx, j.in, "cancel", id)
+	if err != nil {
+		return "", err
+	}
+	act.more = reason
+	defer act.end(ctx, &err)
 	for range cancelTries {
 		r, err := j.in.Jobs.Record(ctx, id)
 		if err != nil {

@@ -30,7 +30,7 @@ func (b *bench) finishedAs(id string) (all []string) {
 func TestCancelWhatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx := t.Context()
+	ctx := acting(t)
 	pending, delayed, parked, done := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
 	b.ok(b.Delayed.Add(ctx, []string{delayed}, time.Now().Add(time.Hour)))
 	_, err := b.Pauses.Report(ctx, "slow")
@@ -78,16 +78,16 @@ func TestCancelAgain(t *testing.T) {
 	b := setup(t)
 	id := b.insert("slow")
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
-	if ok, err := b.records.Cancel(t.Context(), engine.Run{ID: id, Attempt: 1}, "the first reason"); !ok || err != nil {
+	if ok, err := b.records.Cancel(acting(t), engine.Run{ID: id, Attempt: 1}, "the first reason"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if outcome, err := b.Jobs.Cancel(t.Context(), id, "the second"); outcome != "cancelled before" || err != nil {
+	if outcome, err := b.Jobs.Cancel(acting(t), id, "the second"); outcome != "cancelled before" || err != nil {
 		t.Errorf("%s %v", outcome, err)
 	}
 	if got := b.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 the first reason"}) {
 		t.Errorf("it has finished as %q", got)
 	}
-	sent := b.redis.XRange(t.Context(), b.all.Of(id).Keys.FanIn, "-", "+").Val()
+	sent := b.redis.XRange(acting(t), b.all.Of(id).Keys.FanIn, "-", "+").Val()
 	if len(sent) != 1 || sent[0].Values["id"] != id || sent[0].Values["attempt"] != "1" || sent[0].Values["report"] != "slow" {
 		t.Errorf("%v", sent)
 	}

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,8 @@ type Sweep struct {
 	DryRun bool                       // change nothing, only count
 	// FresherThan bounds what the jobs reuse, see job.FresherThan; empty: as their reports say.
 	FresherThan string
+	// Of says which jobs Match selects, for people; empty: all.
+	Of string
 	// Each is called after every page with the result so far; nil: not called.
 	Each func(Swept)
 }
@@ -40,7 +43,7 @@ type Swept struct {
 // Retry runs dead jobs again whose records are still FAILED, the oldest of every partition first. A job
 // that fails again meanwhile is not retried twice. On an error, Swept says what was done before it.
 func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
-	return d.sweep(ctx, s, d.unableToRetry, func(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+	return d.sweep(ctx, "retry", s, d.unableToRetry, func(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 		return d.retryPage(ctx, page, s.FresherThan)
 	})
 }
@@ -48,11 +51,16 @@ func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
 // Discard removes jobs from the list, whatever the status of their records, and does not change the
 // records. On an error, Swept says what was done before it.
 func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
-	return d.sweep(ctx, s, func(inspect.DeadJob) string { return "" }, d.discardPage)
+	return d.sweep(ctx, "discard", s, func(inspect.DeadJob) string { return "" }, d.discardPage)
 }
 
 // Remove removes one job from the list.
-func (d Dead) Remove(ctx context.Context, id string) error {
+func (d Dead) Remove(ctx context.Context, id string) (err error) {
+	act, err := begin(ctx, d.in, "discard", id)
+	if err != nil {
+		return err
+	}
+	defer act.end(ctx, &err)
 	removed, err := scripts.DeadJobs(d.in.Scripts).Remove(ctx, id)
 	if err == nil && !removed[0] {
 		err = fault.NotFound.New("%s is not on the list of dead jobs", id)
@@ -62,9 +70,19 @@ func (d Dead) Remove(ctx context.Context, id string) error {
 
 // sweep changes the selected jobs, a page at a time. Unable returns why a job cannot be changed; empty:
 // it can. Change reports for every job whether it was changed, which also removes it from the list.
-func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string,
-	change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
-	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
+func (d Dead) sweep(ctx context.Context, name string, s Sweep, unable func(inspect.DeadJob) string,
+	change func(context.Context, []inspect.DeadJob) ([]bool, error)) (result Swept, err error) {
+	if !s.DryRun {
+		var act *act
+		if act, err = begin(ctx, d.in, name); err != nil {
+			return Swept{}, err
+		}
+		defer func() {
+			act.n, act.more = result.Done, cmp.Or(s.Of, "all dead jobs")
+			act.end(ctx, &err)
+		}()
+	}
+	result = Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
 	for page, err := range d.in.Dead.Pages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {

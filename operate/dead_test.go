@@ -20,17 +20,17 @@ func TestDiscard(t *testing.T) {
 	b := setup(t)
 	ids := []string{b.insert("slow"), b.insert("external"), b.insert("slow"), b.insert("slow")}
 	b.kill(ids...)
-	b.ok(b.Dead.Remove(t.Context(), ids[3]))
-	b.refused(b.Dead.Remove(t.Context(), ids[3]), fault.NotFound)
+	b.ok(b.Dead.Remove(acting(t), ids[3]))
+	b.refused(b.Dead.Remove(acting(t), ids[3]), fault.NotFound)
 	b.exec("DELETE FROM file_download_record WHERE id = ?", ids[2])
-	swept, err := b.Dead.Discard(t.Context(), Sweep{Match: func(j inspect.DeadJob) bool { return j.Report != "external" }})
+	swept, err := b.Dead.Discard(acting(t), Sweep{Match: func(j inspect.DeadJob) bool { return j.Report != "external" }})
 	if err != nil || swept.Done != 2 || swept.ByReport["slow"] != 1 {
 		t.Errorf("%+v %v", swept, err)
 	}
 	if got := b.dead(); !slices.Equal(got, ids[1:2]) || b.pushed() != 0 {
 		t.Errorf("%q are dead, %d are pushed", got, b.pushed())
 	}
-	if r, err := b.inspect.Jobs.Record(t.Context(), ids[0]); err != nil || r.Status != report.Failed || r.Error != "reason "+ids[0] {
+	if r, err := b.inspect.Jobs.Record(acting(t), ids[0]); err != nil || r.Status != report.Failed || r.Error != "reason "+ids[0] {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -52,11 +52,11 @@ func TestRetryAll(t *testing.T) {
 		all[key] = append(all[key], redis.Z{Score: 1717200000000, Member: id})
 	}
 	for key, members := range all {
-		b.ok(b.redis.ZAdd(t.Context(), key, members...).Err())
+		b.ok(b.redis.ZAdd(acting(t), key, members...).Err())
 	}
 	sweep := func(s Sweep) Swept {
 		t.Helper()
-		swept, err := b.Dead.Retry(t.Context(), s)
+		swept, err := b.Dead.Retry(acting(t), s)
 		b.ok(err)
 		return swept
 	}
@@ -80,7 +80,7 @@ func TestRetryAll(t *testing.T) {
 	if n := b.pushed(); n != jobs/2-2 {
 		t.Errorf("%d were pushed", n)
 	}
-	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(t.Context(), k.Dead) }); n != jobs/2+2 {
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(acting(t), k.Dead) }); n != jobs/2+2 {
 		t.Errorf("%d are still dead", n)
 	}
 	if n := b.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND error IS NULL AND report = 'slow'"); n != jobs/2-2 {

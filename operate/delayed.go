@@ -21,7 +21,13 @@ type Delayed struct{ in *inspect.Inspector }
 const pageSize = 1000
 
 // Add sets the due time of ids, in place of an earlier one.
-func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
+func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) (err error) {
+	act, err := begin(ctx, d.in, "delay", ids...)
+	if err != nil {
+		return err
+	}
+	act.more = "until " + at.UTC().Format(time.RFC3339)
+	defer act.end(ctx, &err)
 	for page := range slices.Chunk(ids, pageSize) {
 		if err := scripts.DelayedSets(d.in.Scripts).Add(ctx, at, page...); err != nil {
 			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again; repeated ids have "+
@@ -32,7 +38,13 @@ func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
 }
 
 // Hurry makes members due now. It does not add a member that a scheduler has moved meanwhile.
-func (d Delayed) Hurry(ctx context.Context, members []string) error {
+func (d Delayed) Hurry(ctx context.Context, members []string) (err error) {
+	act, err := begin(ctx, d.in, "delay run", idsOf(members)...)
+	if err != nil {
+		return err
+	}
+	act.more = strings.Join(members, " ")
+	defer act.end(ctx, &err)
 	now, err := d.in.Scripts.First().Now(ctx)
 	if err != nil {
 		return err
@@ -46,7 +58,13 @@ func (d Delayed) Hurry(ctx context.Context, members []string) error {
 }
 
 // Shift moves the due time of a member. It does not add a member that a scheduler has moved meanwhile.
-func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) error {
+func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) (err error) {
+	act, err := begin(ctx, d.in, "delay", idsOf([]string{member})...)
+	if err != nil {
+		return err
+	}
+	act.more = member + " by " + by.String()
+	defer act.end(ctx, &err)
 	for _, s := range d.in.Scripts {
 		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{member})
 		if err != nil {
@@ -61,13 +79,29 @@ func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) err
 }
 
 // Remove removes members. It does not change records.
-func (d Delayed) Remove(ctx context.Context, members []string) error {
+func (d Delayed) Remove(ctx context.Context, members []string) (err error) {
+	act, err := begin(ctx, d.in, "delay rm", idsOf(members)...)
+	if err != nil {
+		return err
+	}
+	act.more = strings.Join(members, " ")
+	defer act.end(ctx, &err)
 	for page := range slices.Chunk(members, pageSize) {
 		if err := scripts.DelayedSets(d.in.Scripts).Remove(ctx, page...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// idsOf returns the ids of members, once each.
+func idsOf(members []string) []string {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i], _, _ = strings.Cut(m, "/")
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // Find returns the named members, sorted. An id finds all its members: the job and its retries. A name

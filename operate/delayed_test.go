@@ -17,7 +17,7 @@ import (
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx, at := t.Context(), time.Now().Add(time.Hour)
+	ctx, at := acting(t), time.Now().Add(time.Hour)
 	ids := make([]string, 1200) // more than a page
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)

@@ -3,7 +3,8 @@
 // Operator has a field for every kind of object: jobs (jobs.go, cancel.go, adopt.go), dead jobs
 // (dead.go), due times (delayed.go), timers (timers.go), quarantined entries (quarantine.go), and
 // pauses (pauses.go). The command line, the dashboard and the HTTP API make their changes here, so
-// all of them write the same data in the same order.
+// all of them write the same data in the same order. Every change appends an entry to the audit stream (audit.go), also
+// if it is refused; the context must have an audit.Actor.
 //
 // If a change is not made, its error matches fault.Input, fault.NotFound or fault.Refused. Any other error is
 // that of a server: part of the change may have been made.

@@ -47,6 +47,15 @@ func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byt
 
 func (j Jobs) create(ctx context.Context, name string, parameters []byte,
 	insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
+	act, err := begin(ctx, j.in, "run")
+	if err != nil {
+		return "", false, err
+	}
+	act.more = "report " + name
+	defer func() {
+		act.on = []string{id}
+		act.end(ctx, &err)
+	}()
 	r, err := reportOf(j.in, name)
 	if err != nil {
 		return "", false, err
@@ -77,7 +86,7 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte,
 			return id, true, nil
 		}
 	}
-	if err := j.Push(ctx, id); err != nil {
+	if err := push(ctx, j.in.Scripts, "", id); err != nil {
 		return id, before, fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
 	}
 	return id, before, nil
@@ -114,7 +123,12 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 }
 
 // Push appends ids to the streams of jobs. A repeated push has no effect.
-func (j Jobs) Push(ctx context.Context, ids ...string) error {
+func (j Jobs) Push(ctx context.Context, ids ...string) (err error) {
+	act, err := begin(ctx, j.in, "submit", ids...)
+	if err != nil {
+		return err
+	}
+	defer act.end(ctx, &err)
 	return push(ctx, j.in.Scripts, "", ids...)
 }
 
@@ -133,6 +147,11 @@ func push(ctx context.Context, to scripts.Partitions, fresherThan string, ids ..
 // the datasets that are kept and no older than within; job.AnyAge: as its report says. It returns what that attempt
 // is expected to reuse, for people; empty: nothing is kept.
 func (j Jobs) Retry(ctx context.Context, id string, within time.Duration) (plan string, err error) {
+	act, err := begin(ctx, j.in, "retry", id)
+	if err != nil {
+		return "", err
+	}
+	defer act.end(ctx, &err)
 	r, err := j.in.Jobs.Record(ctx, id)
 	if err != nil {
 		return "", err

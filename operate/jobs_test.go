@@ -17,10 +17,10 @@ func TestPush(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := []string{"1", "2", "3", "4", "5", "6", "7"}
-	b.ok(b.Jobs.Push(t.Context(), ids...))
+	b.ok(b.Jobs.Push(acting(t), ids...))
 	var got []string
 	for _, s := range b.all {
-		for _, e := range b.redis.XRange(t.Context(), s.Keys.Jobs, "-", "+").Val() {
+		for _, e := range b.redis.XRange(acting(t), s.Keys.Jobs, "-", "+").Val() {
 			id, _ := e.Values["id"].(string)
 			if b.all.Of(id) != s {
 				t.Errorf("%s is in %s", id, s.Keys.Jobs)
@@ -42,11 +42,11 @@ func TestRetry(t *testing.T) {
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", running)
 	b.exec("UPDATE file_download_record SET status = 'FAILED', report = 'gone' WHERE id = ?", gone)
 	retry := func(id string) error {
-		_, err := b.Jobs.Retry(t.Context(), id, job.AnyAge)
+		_, err := b.Jobs.Retry(acting(t), id, job.AnyAge)
 		return err
 	}
 	b.ok(retry(failed))
-	if r, err := b.inspect.Jobs.Record(t.Context(), failed); err != nil || r.Status != report.Pending {
+	if r, err := b.inspect.Jobs.Record(acting(t), failed); err != nil || r.Status != report.Pending {
 		t.Errorf("%+v %v", r, err)
 	}
 	b.refused(retry(running), fault.Refused)
@@ -64,9 +64,9 @@ func TestCheck(t *testing.T) {
 	b.exec("UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", final)
 	b.exec("UPDATE file_download_record SET status = 'odd' WHERE id = ?", odd)
 	b.exec("UPDATE file_download_record SET report = 'gone' WHERE id = ?", gone)
-	b.ok(b.Jobs.Check(t.Context(), []string{pending}))
+	b.ok(b.Jobs.Check(acting(t), []string{pending}))
 	for _, id := range []string{final, odd, gone} {
-		b.refused(b.Jobs.Check(t.Context(), []string{pending, id}), fault.Refused)
+		b.refused(b.Jobs.Check(acting(t), []string{pending, id}), fault.Refused)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx := t.Context()
+	ctx := acting(t)
 	since, err := b.Pauses.Listener(ctx, "one")
 	b.ok(err)
 	if again, err := b.Pauses.Listener(ctx, "one"); err != nil || !again.Equal(since) {

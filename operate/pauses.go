@@ -18,6 +18,11 @@ type Pauses struct{ in *inspect.Inspector }
 
 // Listener pauses a listener: no process starts its tasks. It returns when the pause began.
 func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err error) {
+	act, err := begin(ctx, p.in, "pause", scripts.PausedListener(name))
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer act.end(ctx, &err)
 	names := map[string]string{}
 	for _, r := range p.in.Config.Reports {
 		for _, l := range r.Listeners() {
@@ -37,6 +42,11 @@ func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err
 
 // Report pauses a report: its jobs do not start. It returns when the pause began.
 func (p Pauses) Report(ctx context.Context, name string) (since time.Time, err error) {
+	act, err := begin(ctx, p.in, "pause", scripts.PausedReport(name))
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer act.end(ctx, &err)
 	if _, err := reportOf(p.in, name); err != nil {
 		return time.Time{}, err
 	}
@@ -54,12 +64,22 @@ func (p Pauses) pause(ctx context.Context, member string) (since time.Time, err 
 // ResumeListener resumes a listener, and reports whether it was paused. It accepts any name, because a
 // paused listener may have been removed from the configuration.
 func (p Pauses) ResumeListener(ctx context.Context, name string) (was bool, err error) {
+	act, err := begin(ctx, p.in, "resume", scripts.PausedListener(name))
+	if err != nil {
+		return false, err
+	}
+	defer act.end(ctx, &err)
 	return p.in.Scripts.ResumeListener(ctx, name)
 }
 
 // ResumeReport resumes a report. It returns whether the report was paused, and how many waiting ids it
 // released.
 func (p Pauses) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
+	act, err := begin(ctx, p.in, "resume", scripts.PausedReport(name))
+	if err != nil {
+		return false, 0, err
+	}
+	defer act.end(ctx, &err)
 	r := p.in.Config.Reports[name]
 	return p.in.Scripts.ResumeReport(ctx, name, r != nil && r.Running > 0)
 }

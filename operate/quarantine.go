@@ -42,7 +42,14 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 // Requeue puts an entry back into the key that it came from, and returns a text that names the key. A
 // member of a sorted set becomes due at the given time. If the entry would be quarantined again, the
 // error matches scripts.ErrNotRequeued.
-func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due time.Time) (string, error) {
+func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined,
+	due time.Time) (to string, err error) {
+	act, err := begin(ctx, q.in, "quarantine requeue", entry.Entry)
+	if err != nil {
+		return "", err
+	}
+	act.more = "of " + entry.Stream
+	defer act.end(ctx, &err)
 	v, err := q.in.Quarantine.Details(ctx, entry)
 	if err != nil {
 		return "", err
@@ -58,6 +65,11 @@ func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due 
 
 // Remove removes entries by name, and returns how many of them existed.
 func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, err error) {
+	act, err := begin(ctx, q.in, "quarantine rm", names...)
+	if err != nil {
+		return 0, err
+	}
+	defer act.end(ctx, &err)
 	if err := q.check(names); err != nil {
 		return 0, err
 	}

@@ -30,7 +30,7 @@ func (b *bench) quarantine(partition int, stream string, fields map[string]strin
 func TestRequeue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx, home := t.Context(), b.all.First().Keys
+	ctx, home := acting(t), b.all.First().Keys
 	refused := func(partition int, stream string, fields map[string]string, why string) {
 		t.Helper()
 		entry := b.quarantine(partition, stream, fields)
@@ -72,14 +72,14 @@ func TestRemoveFromQuarantine(t *testing.T) {
 	for i := range 7 {
 		names = append(names, b.quarantine(i%3, b.all.First().Keys.Jobs, map[string]string{"id": "1"}).Entry)
 	}
-	if n, err := b.Quarantine.Remove(t.Context(), append(slices.Clone(names[:5]), "1:1-1")); n != 5 || err != nil {
+	if n, err := b.Quarantine.Remove(acting(t), append(slices.Clone(names[:5]), "1:1-1")); n != 5 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.XLen(t.Context(), k.Quarantined) }); n != 2 {
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.XLen(acting(t), k.Quarantined) }); n != 2 {
 		t.Errorf("%d are left", n)
 	}
 	for _, name := range []string{"x", "9:1-1"} {
-		_, err := b.Quarantine.Remove(t.Context(), []string{name})
+		_, err := b.Quarantine.Remove(acting(t), []string{name})
 		b.refused(err, fault.Input)
 	}
 }

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/record/mysql"
@@ -20,6 +22,11 @@ import (
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
+
+// acting returns the context of acts.
+func acting(t *testing.T) context.Context {
+	return audit.With(t.Context(), &audit.Actor{Who: "ann", By: "test", From: "192.0.2.1"})
+}
 
 // bench is an Operator on the servers of the package, with keys and a schema of its own, in three
 // partitions. No engine runs.

@@ -28,7 +28,13 @@ func (t Timers) Check(name string, defined bool) error {
 }
 
 // Set sets a timer, in place of an earlier time.
-func (t Timers) Set(ctx context.Context, name string, at time.Time) error {
+func (t Timers) Set(ctx context.Context, name string, at time.Time) (err error) {
+	act, err := begin(ctx, t.in, "timer set", name)
+	if err != nil {
+		return err
+	}
+	act.more = "to " + at.UTC().Format(time.RFC3339)
+	defer act.end(ctx, &err)
 	s, err := t.of(ctx, name)
 	if err != nil {
 		return err
@@ -38,6 +44,11 @@ func (t Timers) Set(ctx context.Context, name string, at time.Time) error {
 
 // Pause pauses a timer: it does not fire. It returns the time, which the timer keeps.
 func (t Timers) Pause(ctx context.Context, name string) (due time.Time, err error) {
+	act, err := begin(ctx, t.in, "timer pause", name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer act.end(ctx, &err)
 	s, err := t.of(ctx, name)
 	if err != nil {
 		return time.Time{}, err
@@ -47,6 +58,11 @@ func (t Timers) Pause(ctx context.Context, name string) (due time.Time, err erro
 
 // Resume resumes a paused timer, which fires at once if its time has passed. It returns that time.
 func (t Timers) Resume(ctx context.Context, name string) (due time.Time, err error) {
+	act, err := begin(ctx, t.in, "timer resume", name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer act.end(ctx, &err)
 	s, err := t.of(ctx, name)
 	if err != nil {
 		return time.Time{}, err
@@ -57,6 +73,11 @@ func (t Timers) Resume(ctx context.Context, name string) (due time.Time, err err
 // Fire fires a timer now, whether it is set or not. It returns the next time of a timer that repeats,
 // which does not change.
 func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error) {
+	act, err := begin(ctx, t.in, "timer fire", name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer act.end(ctx, &err)
 	s, err := t.of(ctx, name)
 	if err != nil {
 		return time.Time{}, err
@@ -66,7 +87,12 @@ func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error
 }
 
 // Remove removes a timer and its key. It refuses a schedule of the configuration, which would be set again.
-func (t Timers) Remove(ctx context.Context, name string) error {
+func (t Timers) Remove(ctx context.Context, name string) (err error) {
+	act, err := begin(ctx, t.in, "timer rm", name)
+	if err != nil {
+		return err
+	}
+	defer act.end(ctx, &err)
 	if d, _, ok := t.in.Config.Timers.Match(name); ok && d.Schedule != nil {
 		return fault.Input.New("%s: the configuration sets this timer: remove %s from it, or pause the timer", name, d.Name)
 	}

@@ -13,7 +13,7 @@ import (
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx, at := t.Context(), time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	ctx, at := acting(t), time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	for _, name := range []string{"beep-1", "beep-2", "beep-3"} {
 		b.refused(b.Timers.Exists(ctx, name), scripts.ErrNoTimer)
 		b.ok(b.Timers.Check(name, true))
@@ -42,7 +42,7 @@ func TestTimers(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ctx, name := t.Context(), b.inspect.Config.Timers.Schedules()["slow"][0].Key.String()
+	ctx, name := acting(t), b.inspect.Config.Timers.Schedules()["slow"][0].Key.String()
 	b.ok(b.Timers.Check(name, true))
 	b.refused(b.Timers.Exists(ctx, name), scripts.ErrNoTimer)
 	b.ok(b.Timers.Set(ctx, name, time.Now().Add(time.Hour)))

@@ -42,7 +42,7 @@ type Listener struct {
 type OnFailure struct {
 	// Maximum age of the rows that an earlier job with a file has read, with the same definition of the listener and
 	// the same parameters
-	Stale time.Duration `yaml:"stale" min:"1m" max:"720h" unset:"such rows are not used"`
+	Stale time.Duration `yaml:"stale" min:"1m" max:"720h" need:"Write the maximum age of the rows, such as stale: 24h"`
 }
 
 // CanFail reports whether a job of the report may continue if the listener fails for good, and end as PARTIAL.

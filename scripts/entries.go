@@ -91,10 +91,11 @@ func (s Entries) Last(ctx context.Context, stream string) (string, error) {
 	return found[0].ID, nil
 }
 
-// NewestPages iterates over the entries of a stream, page by page, the newest first.
-func (s Entries) NewestPages(ctx context.Context, stream string) iter.Seq2[[]Entry, error] {
+// NewestPages iterates over the entries of a stream, page by page, the newest first, of those before an entry;
+// empty: of all.
+func (s Entries) NewestPages(ctx context.Context, stream, before string) iter.Seq2[[]Entry, error] {
 	return func(yield func([]Entry, error) bool) {
-		for before := ""; ; {
+		for before := before; ; {
 			page, err := s.Newest(ctx, stream, "", before, pageSize)
 			if !yield(page, err) || err != nil || len(page) < pageSize {
 				return

@@ -36,6 +36,8 @@ type Keys struct {
 	Dead string
 	// Quarantined is the capped stream of entries that cannot be used.
 	Quarantined string
+	// Audit is the capped stream of what people did, in the first partition.
+	Audit string
 	// Events is the capped stream of transitions.
 	Events string
 	// PausedSet is the sorted set of what is paused: listener/<name> or report/<name> →
@@ -122,6 +124,7 @@ func NewKeys(k report.Keys) *Keys {
 		Full:         p + "full",
 		Dead:         p + "dead",
 		Quarantined:  p + "quarantine",
+		Audit:        p + "audit",
 		Events:       p + "events",
 		PausedSet:    p + "paused",
 		Cancelled:    p + "cancelled",
@@ -217,7 +220,8 @@ func (k *Keys) Type(key string) string {
 		return "hash"
 	}
 	switch key {
-	case k.Jobs, k.Next, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events:
+	case k.Jobs, k.Next, k.FanIn, k.FanInLarge, k.Reply, k.Fired, k.Finished, k.Quarantined, k.Events,
+		k.Audit:
 		return "stream"
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.PausedSet, k.Timers, k.PausedTimers, k.RecentTimers,
 		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks, k.Fallbacks:

@@ -13,6 +13,9 @@ import (
 // Group is the consumer group of every stream that Fanfold reads.
 const Group = "fanfold"
 
+// AuditCap is about how many acts the audit stream keeps.
+const AuditCap = 10_000
+
 // Entry is an entry of a stream.
 type Entry struct {
 	Stream     string

@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"github.com/fanfold/fanfold/internal/audit"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,7 +97,7 @@ func (b bench) renew(tables ...string) {
 // paused serves and starts a job of the report same, whose listener c is paused, until the others are done.
 func (b bench) paused() (id string, resume func()) {
 	b.Helper()
-	if _, err := b.Operate.Pauses.Listener(b.Context(), "c"); err != nil {
+	if _, err := b.Operate.Pauses.Listener(audit.With(b.Context(), &audit.Actor{Who: "test"}), "c"); err != nil {
 		b.Fatal(err)
 	}
 	b.Serve(b.File)
@@ -108,7 +109,7 @@ func (b bench) paused() (id string, resume func()) {
 	})
 	return id, func() {
 		b.Helper()
-		if _, err := b.Operate.Pauses.ResumeListener(b.Context(), "c"); err != nil {
+		if _, err := b.Operate.Pauses.ResumeListener(audit.With(b.Context(), &audit.Actor{Who: "test"}), "c"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -134,7 +135,7 @@ func (b bench) failedBy(id string) string {
 // retry runs a job again, and returns what was announced and the job.
 func (b bench) retry(id string, within time.Duration) (plan string, v inspect.Job) {
 	b.Helper()
-	plan, err := b.Operate.Jobs.Retry(b.Context(), id, within)
+	plan, err := b.Operate.Jobs.Retry(audit.With(b.Context(), &audit.Actor{Who: "test"}), id, within)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestABoundOnTheAgeIsKept(t *testing.T) {
 	if _, err := of.Lanes.Admit(t.Context(), []scripts.Seeker{{ID: "other"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Operate.Jobs.Retry(t.Context(), id, 0); err != nil {
+	if _, err := b.Operate.Jobs.Retry(audit.With(t.Context(), &audit.Actor{Who: "test"}), id, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.Eventually("it waits", func() bool {
@@ -356,7 +357,7 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	b := newBench(t, "")
 	b.make("c")
 	id, resume := b.paused()
-	if _, err := b.Operate.Jobs.Cancel(t.Context(), id, "not now"); err != nil {
+	if _, err := b.Operate.Jobs.Cancel(audit.With(t.Context(), &audit.Actor{Who: "test"}), id, "not now"); err != nil {
 		t.Fatal(err)
 	}
 	if v := b.Jobs.Wait(id)[0]; v.Status != report.Cancelled {

@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"fmt"
+	"github.com/fanfold/fanfold/internal/audit"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestTheNextOneLeads(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(s *e2e.Stack, leader string){
 		"cancelled": func(s *e2e.Stack, leader string) {
-			if _, err := s.Operate.Jobs.Cancel(t.Context(), leader, "test"); err != nil {
+			if _, err := s.Operate.Jobs.Cancel(audit.With(t.Context(), &audit.Actor{Who: "test"}), leader, "test"); err != nil {
 				s.Error(err)
 			}
 		},
@@ -134,7 +135,7 @@ func TestTheNextOneLeads(t *testing.T) {
 			s.Jobs.Push(ids[1:]...)
 			s.Eventually("four wait", func() bool { return len(s.Jobs.Events("shares")) == 4 })
 			if how == "cancelled" { // one that waits: nobody waits for it
-				if _, err := s.Operate.Jobs.Cancel(t.Context(), ids[4], "test"); err != nil {
+				if _, err := s.Operate.Jobs.Cancel(audit.With(t.Context(), &audit.Actor{Who: "test"}), ids[4], "test"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -168,7 +169,7 @@ func TestARetryAsksAnew(t *testing.T) {
 	}
 	retry := func(id string) inspect.Job {
 		t.Helper()
-		if _, err := s.Operate.Jobs.Retry(t.Context(), id, job.AnyAge); err != nil {
+		if _, err := s.Operate.Jobs.Retry(audit.With(t.Context(), &audit.Actor{Who: "test"}), id, job.AnyAge); err != nil {
 			t.Fatal(err)
 		}
 		return s.Jobs.Wait(id)[0]

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -53,6 +54,9 @@ type Site struct {
 	readOnly  bool
 	public    bool
 	log       *slog.Logger
+
+	// Audit appends an act to the audit stream; nil: there is none. Set it before the first request.
+	Audit func(context.Context, *audit.Actor, audit.Act)
 }
 
 // New makes the Site of a validated configuration.

@@ -66,7 +66,7 @@ func site(t *testing.T, c report.Site, log *slog.Logger) http.Handler {
 			w.Header().Set("X-Operator", "yes")
 		}
 	})
-	return s.Guard(s.Below(s.Login(inner)))
+	return s.Guard(s.Below(s.Login("test", inner)))
 }
 
 // TestNames: requests for a foreign name that leads to this machine are refused.
@@ -190,9 +190,9 @@ func TestAudit(t *testing.T) {
 	ask(t, h, "POST", "x", func(r *http.Request) { r.SetBasicAuth("evil\nlevel=INFO", "secret") })
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
-		"msg=change user=oncall from=10.1.1.1:999 method=POST path=/x answer=200 thing=7",
-		"msg=change user=reader from=10.1.1.1:999 method=POST path=/x?y answer=403",
-		`msg="login refused" user="evil?level=INFO" from=10.1.1.1:999`,
+		"msg=change user=oncall from=10.1.1.1 method=POST path=/x answer=200 thing=7",
+		"msg=change user=reader from=10.1.1.1 method=POST path=/x?y answer=403",
+		`msg="login refused" user="evil?level=INFO" from=10.1.1.1`,
 	} {
 		if i >= len(lines) || !strings.HasSuffix(lines[i], want) {
 			t.Errorf("%d: not %q:\n%s", i, want, out.String())
@@ -227,7 +227,7 @@ func TestGuessing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := s.Guard(s.Login(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	h := s.Guard(s.Login("test", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	with := func(password string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth("oncall", password) }
 	}
@@ -264,7 +264,7 @@ func TestChangesGoOn(t *testing.T) {
 	}
 	for method, want := range map[string]error{"POST": nil, "GET": context.Canceled} {
 		ctx, leave := context.WithCancel(t.Context())
-		h := s.Login(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h := s.Login("test", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			leave()
 			if _, limited := r.Context().Deadline(); r.Context().Err() != want || method == "POST" && !limited {
 				t.Errorf("%s: %v", method, r.Context().Err())

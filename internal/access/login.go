@@ -4,13 +4,16 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/report"
 )
 
 // Login identifies the user. Viewers may read; operators may also make changes, which are all requests
-// except GET and HEAD. Every change is logged.
-func (s *Site) Login(next http.Handler) http.Handler {
+// except GET and HEAD. Every change is logged, and is in the audit stream as an act by that face.
+func (s *Site) Login(face string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok, err := s.name(r)
 		if err != nil {
@@ -31,14 +34,15 @@ func (s *Site) Login(next http.Handler) http.Handler {
 			who.Role = Operator
 		}
 		r = r.WithContext(context.WithValue(r.Context(), key{}, who))
+		actor := &audit.Actor{Who: name, By: face, From: s.from(r), Log: s.log}
 		switch {
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			s.read(w, r, who.Name, next)
 		case !who.Operator():
-			s.audit(r, who, http.StatusForbidden, nil)
+			s.audit(r, actor, http.StatusForbidden, s.refusal(), nil)
 			http.Error(w, s.refusal(), http.StatusForbidden)
 		default:
-			s.change(w, r, who, next)
+			s.change(w, r, actor, next)
 		}
 	})
 }
@@ -67,7 +71,7 @@ func (s *Site) name(r *http.Request) (string, bool, error) {
 		if ok, err := s.users.check(r.Context(), name, password); ok || err != nil {
 			return name, ok, err
 		}
-		s.log.Warn("login refused", "user", shown(name), "from", r.RemoteAddr)
+		s.log.Warn("login refused", "user", shown(name), "from", s.from(r))
 		return "", false, nil
 	}
 	return "", s.header == "", nil
@@ -75,14 +79,29 @@ func (s *Site) name(r *http.Request) (string, bool, error) {
 
 // proxied reports whether a request comes from a trusted proxy.
 func (s *Site) proxied(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return false
+	from, ok := parse(host(r.RemoteAddr))
+	return ok && among(s.proxies, from)
+}
+
+// among reports whether an address is in one of the networks.
+func among(networks []netip.Prefix, from netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(from) })
+}
+
+// from returns the address that a request comes from: the last one that a trusted proxy has added to X-Forwarded-For.
+// What is before it may be forged.
+func (s *Site) from(r *http.Request) string {
+	from, ok := parse(host(r.RemoteAddr))
+	if !ok {
+		return ""
 	}
-	for _, network := range s.proxies {
-		if network.Contains(from.Addr().Unmap()) {
-			return true
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		before, ok := parse(strings.TrimSpace(hop))
+		if !ok || !among(s.proxies, from) {
+			break
 		}
+		from = before
 	}
-	return false
+	return from.String()
 }

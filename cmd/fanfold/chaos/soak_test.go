@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"github.com/fanfold/fanfold/internal/audit"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -368,7 +369,7 @@ func (w *week) arrive(jobs int, from time.Time) {
 			name = "vendor"
 		}
 		id := w.Records.Insert(name, fmt.Sprintf(`{"job": %d}`, w.random.IntN(1000)))
-		push := func() error { return w.Operate.Jobs.Push(ctx, id) }
+		push := func() error { return w.Operate.Jobs.Push(audit.With(ctx, &audit.Actor{Who: "test"}), id) }
 		if w.random.IntN(10) == 0 {
 			due := float64(time.Now().Add(time.Duration(w.random.Float64() * 2 * float64(w.hour))).UnixMilli())
 			push = func() error {

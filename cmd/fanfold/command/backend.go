@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/stored"
 	"github.com/fanfold/fanfold/operate"
@@ -50,8 +54,21 @@ func (f *flags) opened(
 			return err
 		}
 		defer b.Close()
+		c.SetContext(audit.With(c.Context(), &audit.Actor{
+			Who: caller(), By: audit.Command, Log: f.logger(c.ErrOrStderr()),
+		}))
 		return b.explain(run(c, b, args))
 	}
+}
+
+// caller returns user@host of this process.
+func caller() string {
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
 }
 
 // withIDs is connected for a command whose arguments are ids of records.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -164,6 +165,7 @@ func (d *deadSweep) run(f *flags, c *cobra.Command,
 	}
 	done, err := change(c.Context(), operate.Sweep{
 		Match: func(j inspect.DeadJob) bool { return d.filter.selects(j, matches) }, Limit: d.limit, DryRun: d.dryRun,
+		Of: strings.TrimSpace(d.filter.report + " " + d.match),
 	})
 	return errors.Join(d.print(f, c, done), err)
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"github.com/fanfold/fanfold/internal/audit"
 	"math"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s is due at %f, now is %f", m, due, now)
 		}
 	}
-	if err := s.Operate.Delayed.Hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.Redis.ZCard(ctx, key).Val() != 7 {
+	if err := s.Operate.Delayed.Hurry(audit.With(ctx, &audit.Actor{Who: "test"}), []string{"moved-meanwhile"}); err != nil || s.Redis.ZCard(ctx, key).Val() != 7 {
 		t.Errorf("what was moved comes again: %v", err)
 	}
 	if s.Redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {

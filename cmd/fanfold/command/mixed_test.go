@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"github.com/fanfold/fanfold/internal/audit"
 	"os"
 	"os/exec"
 	"syscall"
@@ -67,7 +68,7 @@ func TestReleasesSideBySide(t *testing.T) {
 			}
 			id, err := s.Process.Records.Insert(t.Context(), "changing", []byte(`{"seconds": "`+[]string{"0", "0.5", "3"}[n%3]+`"}`))
 			if err == nil {
-				err = s.Operate.Jobs.Push(t.Context(), id)
+				err = s.Operate.Jobs.Push(audit.With(t.Context(), &audit.Actor{Who: "test"}), id)
 			}
 			if err != nil {
 				t.Error(err)

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"github.com/fanfold/fanfold/internal/audit"
 	"os"
 	"strings"
 	"testing"
@@ -200,7 +201,7 @@ func TestRetryAgainstCancel(t *testing.T) {
 		group.Go(func() error {
 			defer close(retried)
 			<-start
-			_, err := retrying.Operate.Jobs.Retry(t.Context(), id, job.AnyAge)
+			_, err := retrying.Operate.Jobs.Retry(audit.With(t.Context(), &audit.Actor{Who: "test"}), id, job.AnyAge)
 			return err
 		})
 		group.Go(func() error {
@@ -209,7 +210,7 @@ func TestRetryAgainstCancel(t *testing.T) {
 			defer later.Stop()
 			<-later.C
 			for last := false; ; {
-				_, err := cancelling.Operate.Jobs.Cancel(t.Context(), id, "not now")
+				_, err := cancelling.Operate.Jobs.Cancel(audit.With(t.Context(), &audit.Actor{Who: "test"}), id, "not now")
 				if !errors.Is(err, fault.Refused) {
 					return err
 				} else if last {

@@ -32,7 +32,11 @@ func newStatus(f *flags) *cobra.Command {
 				return err
 			}
 			v.Size = b.Size(c.Context(), v.ID, v.File)
-			return f.print(c, v, nil, jobRows(v), wrapped(2))
+			rows := jobRows(v)
+			if acts := b.actLines(c.Context(), ids[0]); len(acts) > 0 {
+				rows = append(rows, table.Row{"acts", strings.Join(acts, "\n")})
+			}
+			return f.print(c, v, nil, rows, wrapped(2))
 		}),
 	}
 }

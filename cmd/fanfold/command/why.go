@@ -30,7 +30,7 @@ record nor any trace of the id exists.`,
 			if f.output == "json" {
 				err = printJSON(c.OutOrStdout(), v)
 			} else {
-				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v))
+				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v, b.actLines(c.Context(), ids[0])))
 			}
 			if err == nil && v.Kind == why.KindNoRecord {
 				err = b.Inspect.Jobs.NoRecord(v.ID)
@@ -40,8 +40,8 @@ record nor any trace of the id exists.`,
 	}
 }
 
-// verdictText formats a verdict for people.
-func verdictText(v why.Verdict) string {
+// verdictText formats a verdict for people, with what people did.
+func verdictText(v why.Verdict, acts []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
 		text.WriteString(screen.OneLine(fmt.Sprintf(format, args...)) + "\n")
@@ -76,6 +76,7 @@ func verdictText(v why.Verdict) string {
 	for _, u := range v.Upcoming {
 		upcoming = append(upcoming, words.Stamp(u.At)+" ("+words.When(u.At, v.Now)+"): "+u.What)
 	}
+	list("What people did", acts)
 	list("What will happen", upcoming)
 	list("What you can do", v.Remedies)
 	list("See for yourself", v.Commands)

@@ -29,7 +29,7 @@ type Jobs struct {
 // Push pushes ids as a service does.
 func (j Jobs) Push(ids ...string) {
 	j.Helper()
-	if err := j.p.Operate.Jobs.Push(j.Context(), ids...); err != nil {
+	if err := j.push(ids); err != nil {
 		j.Fatal(err)
 	}
 }
@@ -37,7 +37,11 @@ func (j Jobs) Push(ids ...string) {
 // PushAgain pushes ids until Redis accepts them, as a service does.
 func (j Jobs) PushAgain(ids ...string) {
 	j.Helper()
-	Eventually(j, "Redis takes ids", func() bool { return j.p.Operate.Jobs.Push(j.Context(), ids...) == nil })
+	Eventually(j, "Redis takes ids", func() bool { return j.push(ids) == nil })
+}
+
+func (j Jobs) push(ids []string) error {
+	return scripts.Pushes(j.p.Partitions).Append(j.Context(), scripts.PushFields{}, ids...)
 }
 
 // Run inserts a record, pushes it, and returns the ended job.
@@ -178,8 +182,8 @@ func (j Jobs) Idle() {
 	for _, p := range j.p.Partitions {
 		k := p.Keys
 		streams = append(streams, k.Jobs, k.Next, k.FanIn, k.FanInLarge)
-		others = append(others, k.Events, k.Quarantined, k.Dead, k.Delayed, k.Epoch, k.Snapshot, k.Fired, k.Finished,
-			k.WaitingFired, k.Reply, k.PausedSet, k.RecentTimers, k.Installation, k.Version)
+		others = append(others, k.Events, k.Audit, k.Quarantined, k.Dead, k.Delayed, k.Epoch, k.Snapshot, k.Fired,
+			k.Finished, k.WaitingFired, k.Reply, k.PausedSet, k.RecentTimers, k.Installation, k.Version)
 	}
 	keys := func() []string {
 		var all []string

@@ -72,7 +72,7 @@ func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, 
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	})
 	if !local && site.HasLogin() && !public {
-		metrics = site.Login(metrics)
+		metrics = site.Login("metrics", metrics)
 	}
 	mux.Handle("GET /metrics", metrics)
 	if !local {

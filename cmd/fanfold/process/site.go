@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
@@ -48,6 +49,7 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 		}
 	}()
 	door := server.Access
+	door.Audit = p.Operate.Audit.Note
 	in, err := p.inspector()
 	if err != nil {
 		return nil, err
@@ -82,8 +84,8 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 		p.log.Warn("serving waiting pages only: other machines can reach http.url, " +
 			"and without http.users_file or http.trusted_header everyone could make changes")
 	} else {
-		mux.Handle("/", door.Login(d))
-		mux.Handle(api.Root+"/", door.Login(service))
+		mux.Handle("/", door.Login(audit.Dashboard, d))
+		mux.Handle(api.Root+"/", door.Login(audit.API, service))
 	}
 	if workers != nil {
 		mux.Handle(api.Root+"/tasks/", http.StripPrefix(api.Root, workers)) // a token is its own permission

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,27 @@ func TestDashboardRoles(t *testing.T) {
 			len(log.Lines("msg=change user=reader")) == 2 && len(log.Lines("answer=403")) == 2 &&
 			len(log.Lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
 	})
+	first := p.Partitions.First()
+	entries, err := first.Entries.First(t.Context(), first.Keys.Audit, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acts []string
+	for _, e := range entries {
+		f := e.Fields
+		acts = append(acts, fmt.Sprintf("%s %s %s %s %q %s", f["who"], f["by"], f["from"], f["act"], f["on"], f["answer"]))
+	}
+	if want := []string{
+		`reader dashboard 127.0.0.1 pause "slow" refused`, `reader dashboard 127.0.0.1 quarantine "" refused`,
+		`oncall dashboard 127.0.0.1 pause "report/slow" done`, `oncall dashboard 127.0.0.1 quarantine "" refused`,
+	}; !slices.Equal(acts, want) {
+		t.Errorf("acts: %q", acts)
+	}
+	for user, want := range map[*browser]int{&reader: http.StatusConflict, &oncall: http.StatusOK} {
+		if code, text, _ := user.ask("GET", "/fanfold/audit"); code != want || strings.Contains(text, `/audit"`) != (want == 200) {
+			t.Errorf("the audit: %d %s", code, text)
+		}
+	}
 	if found := log.Lines("-password"); len(found) > 0 {
 		t.Errorf("passwords in the log: %q", found)
 	}
@@ -248,6 +270,12 @@ func TestAPIRoles(t *testing.T) {
 	row := p.Rows.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING'")
 	if err := row.Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d records are PENDING, %v", n, err)
+	}
+	if code, text, _ := reader.ask("GET", root+"/audit"); code != http.StatusForbidden {
+		t.Errorf("the audit of a viewer: %d %s", code, text)
+	}
+	if code, text, _ := op.ask("GET", root+"/audit?who=reader"); code != 200 || !strings.Contains(text, `"answer":"refused"`) {
+		t.Errorf("the audit: %d %s", code, text)
 	}
 	code, text, _ := reader.ask("GET", root+"/jobs/"+id+"/file")
 	if code != http.StatusConflict || !strings.Contains(text, root+"/jobs/"+id+"/events") {

@@ -168,6 +168,8 @@ func (l *Lines) Event(e watch.Event) error {
 		text = fmt.Sprintf("%s waits until %s for %s", f["step"], f["next"], f["for"])
 	case "omitted":
 		text = fmt.Sprintf("%s was given up (%s): %s", f["listener"], f["policy"], f["reason"])
+	case "stale":
+		text = fmt.Sprintf("%s has failed, and older data of it is used: %s", f["listener"], f["reason"])
 	case "failing":
 		text = "will fail: " + f["reason"]
 		if f["by"] == "@cancel" {
