@@ -31,6 +31,8 @@ type task struct {
 	Task               // as its source sees it
 	own  *scripts.Task // as Redis sees it
 	lock sync.Mutex    // of the generation of own, which renewals read while fallBack raises it
+	// outage is true if the try counts although its source was away, because older rows may be used.
+	outage bool
 	*Runner
 	stored stored
 
@@ -175,6 +177,9 @@ func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	err := r.read(ctx, t)
 	r.metrics.seconds.WithLabelValues(r.listener).Observe(time.Since(start).Seconds())
 	result := resultOf(err)
+	if result.Kind == step.Outage && result.Blame == job.BlameSource && t.Listener.OnFailure.Stale > 0 {
+		result.Kind, t.outage = step.Retry, true // after the last try, older rows are used if there are some
+	}
 	endSpan(ctx, span, t, result)
 	switch interrupted, ok := step.Interrupted(ctx); {
 	case result.Kind == step.Done || result.Kind == step.Void:
@@ -230,7 +235,11 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 		switch result := r.fallBack(ctx, t, v.Err); result.Kind {
 		case step.Done, step.Void, step.Elsewhere:
 			return result
-		case step.Permanent: // the listener has failed
+		case step.Permanent: // the listener has failed, or waits until its source is back
+			if t.outage {
+				away := step.Result{Kind: step.Outage, Err: v.Err, Blame: v.Blame}
+				v = step.Decide(away, t.own.Tries, t.Listener.Retry)
+			}
 		default:
 			v = step.Decide(result, t.own.Tries, t.Listener.Retry)
 		}

@@ -2,6 +2,9 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 )
 
@@ -104,4 +108,48 @@ func TestStale(t *testing.T) {
 			s.Jobs.Idle()
 		})
 	}
+}
+
+// TestStaleWhileTheSourceIsAway: an outage of a listener's source counts as a try if older rows may be used. Without such
+// rows, the job waits for the source, as others do.
+func TestStaleWhileTheSourceIsAway(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `[{"n": 7}]`)
+	}))
+	t.Cleanup(api.Close)
+	s := newStack(t, `
+  away:
+    retry: {retries: 1, delay: 10ms}
+    parameters: {team: {type: string, default: red}}
+    listeners:
+      scores:
+        kind: http
+        api: vendor
+        columns: {n: {path: $.n, type: integer}}
+        result: {path: "/:team"}
+        on_failure: {stale: 1h}
+`, fmt.Sprintf(`apis: {vendor: {url: "%s"}}`, api.URL))
+	s.Serve(s.File)
+	if v := s.Jobs.Run("away", ""); s.Files.Content(v) != "n\r\n7\r\n" {
+		t.Fatalf("%+v", v)
+	}
+	api.Close()
+	v := s.Jobs.Run("away", "")
+	if v.Status != report.Partial || !strings.Contains(v.Error, "connection refused (try 2 of 2)") {
+		t.Errorf("%s: %s", v.Status, v.Error)
+	}
+	id := s.Records.Insert("away", `{"team": "blue"}`)
+	s.Jobs.Push(id)
+	scripts := s.Partitions.First()
+	s.Eventually("it waits for the source, although its tries are used", func() bool {
+		state, err := scripts.Jobs.Read(t.Context(), id)
+		if err != nil {
+			return false
+		}
+		task := state.Tasks["scores"]
+		return state.Status == job.StatusRun && task.Tries == 1 && task.Generation > 2 && !task.Next.IsZero()
+	})
+	s.must("cancel "+id, "cancelled")
+	s.Jobs.Idle()
 }
