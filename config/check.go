@@ -150,7 +150,7 @@ func (k *checker) checkSite() {
 	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
 		known, err := report.ParseUsers(site.Users.Reveal())
 		if err != nil {
-			users.Problem(err.Error(), "Create each line with fanfold user hash NAME")
+			users.Problem(err.Error(), "Create each line with fanfold user hash USER")
 		}
 		for _, name := range site.Operators {
 			if err == nil && site.TrustedHeader.Name == "" && known[name] == "" {

@@ -51,7 +51,7 @@ var (
 // ValidUser reports whether a text can be the name of a user.
 func ValidUser(name string) bool { return userForm.MatchString(name) }
 
-// ParseUsers reads lines NAME:HASH, as fanfold user hash writes them, and returns the bcrypt hashes by
+// ParseUsers reads lines USER:HASH, as fanfold user hash writes them, and returns the bcrypt hashes by
 // name. It skips empty lines and those that begin with #. The error has the number of the line,
 // but no part of its text.
 func ParseUsers(text string) (map[string]string, error) {

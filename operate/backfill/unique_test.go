@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/installation"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/operate"
@@ -31,7 +32,8 @@ func TestCreateUnique(t *testing.T) {
 	jobs := operate.New(inspect.New(inspect.Options{
 		Config: inspect.Config{Reports: c.Reports, Limits: c.Limits, Records: c.Records}, Scripts: b.Scripts, Records: b.Records,
 	})).Jobs
-	create := func() (string, bool, error) { return createUnique(t.Context(), jobs, "two", []byte("{}")) }
+	ctx := audit.With(t.Context(), &audit.Actor{Who: "test"})
+	create := func() (string, bool, error) { return createUnique(ctx, jobs, "two", []byte("{}")) }
 	var group sync.WaitGroup
 	var ids [8]string
 	var created atomic.Int64
@@ -61,7 +63,7 @@ func TestCreateUnique(t *testing.T) {
 			t.Errorf("%s %v, then %s %v", one, before, two, again)
 		}
 	}
-	if _, _, err := createUnique(t.Context(), jobs, "none", []byte("{}")); !errors.Is(err, fault.Input) {
+	if _, _, err := createUnique(ctx, jobs, "none", []byte("{}")); !errors.Is(err, fault.Input) {
 		t.Error(err)
 	}
 }

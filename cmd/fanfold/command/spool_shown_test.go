@@ -69,7 +69,7 @@ func TestShownWhereDataLies(t *testing.T) {
 	site, _, _ = strings.Cut(site, " ")
 	for path, says := range map[string]string{
 		"":                  "<dt>Spool</dt><dd>reachable</dd>",
-		"jobs":              "<td class=\"number\">" + v.Where() + "</td>",
+		"jobs":              `data-label="Data">` + v.Where() + "</td>",
 		"jobs/" + id:        "<dd>" + v.Where() + "</dd>",
 		"api/v1/jobs/" + id: `"spool":"` + large.Spool + `"`,
 	} {

@@ -19,9 +19,9 @@ import (
 func newUser() *cobra.Command {
 	c := &cobra.Command{Use: "user", Short: "Prepare the users of the pages and the API"}
 	c.AddCommand(&cobra.Command{
-		Use:   "hash NAME",
+		Use:   "hash USER",
 		Short: "Print a line of http.users_file with the hash of a password",
-		Long: `Hash prints the line NAME:HASH for http.users_file. On a terminal, it asks for the
+		Long: `Hash prints the line USER:HASH for http.users_file. On a terminal, it asks for the
 password twice and does not show it. Otherwise, the password is the first line of standard
 input:
 
