@@ -81,7 +81,7 @@ func TestStale(t *testing.T) {
 			s.Records.Exec("INSERT INTO orders VALUES (3, 9)")
 			for i := range 3 { // each from the one before
 				v := s.Jobs.Run("stale", "")
-				form := `^listener rates: data of 20\d\d-\d\d-\d\d \d\d:\d\d UTC \(\d+\D*s old\), because .*doesn't exist`
+				form := `^listener rates: data of 20\d\d-\d\d-\d\d \d\d:\d\d UTC \([0-9.]+m?s old\), because .*doesn't exist`
 				if v.Status != report.Partial || !regexp.MustCompile(form).MatchString(v.Error) {
 					t.Fatalf("run %d: %s: %s", i, v.Status, v.Error)
 				}
