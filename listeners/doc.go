@@ -9,9 +9,10 @@
 // divide.go reads a listener in parts, on several connections (Divider), into the spool.
 //
 // A failed task is requeued. The error of its Source decides whether it used a try: see Permanent,
-// Outage and Wait in source.go. After the last try the job fails, or continues without the
-// listener if it is Optional. A task stores what its next try needs in a memo (memo.go). Work
-// that it started elsewhere can be cancelled (Canceler, cancel.go).
+// Outage and Wait in source.go. After the last try the job uses older rows of the listener, if it may and
+// there are some (fallback.go). Otherwise it fails, or continues without the listener if that is Optional.
+// A task stores what its next try needs in a memo (memo.go). Work that it started elsewhere can be
+// cancelled (Canceler, cancel.go).
 //
 // Redis has the slots and rate limits of a source, which all processes share (bound.go). No query
 // begins on a database that is too busy (Guards, protect.go), and no process calls an API that refuses

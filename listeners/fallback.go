@@ -120,10 +120,10 @@ func (from *fallback) copyTo(ctx context.Context, t *task) error {
 		return Permanent(fmt.Errorf("columns of %s: %w", t.Listener.Name, err))
 	}
 	var store dataset.Store = from.Stored(t.Listener.Name)
-	if from.task.At != "" && t.o.Spool == nil {
-		return Permanent(errors.New("it lies in the spool, which is not configured here"))
-	}
 	if from.task.At != "" {
+		if t.o.Spool == nil {
+			return Permanent(errors.New("it lies in the spool, which is not configured here"))
+		}
 		var err error
 		if store, err = spooled.Open(t.o.Spool, t.Listener.Name, from.task); err != nil {
 			return spoolFailed(ctx, err)

@@ -7,7 +7,7 @@
 // Task and Fold are one task and one job as a worker has them; claim.go is what they share. DeadJobs,
 // DelayedSets and Pushes change several partitions in one round trip.
 // Once (equal jobs) and Health (busy sources) are in the first partition; Lanes (fair turns) and Kept
-// (datasets for retries) are in that of their jobs. keys.go names the keys.
+// (datasets for retries) and Fallbacks (datasets for later jobs) are in that of their jobs. keys.go names the keys.
 //
 // Other packages call Redis through this one; a test lists the exceptions. No other package writes to
 // a job's hash. Package job parses what the scripts write, and does not need Redis. The events that they append
@@ -37,7 +37,8 @@
 // A RUN job of a full Redis can be PREEMPTED for an older one (memory.go): its attempt ends, and its
 // record, which stays PROCESSING, starts the next one later.
 //
-// After the end the hash is removed, or its datasets are kept for a retry (kept.go).
+// After the end the hash is removed, or its datasets are kept for a retry (kept.go) or, if the job has a file, for
+// later jobs (fallback.go).
 // A tombstone (Ended) tells for a minute how the attempt ended.
 // Start refuses that attempt and every earlier one meanwhile.
 //

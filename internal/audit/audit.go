@@ -1,7 +1,8 @@
 // Package audit answers one question: who does what?
 //
-// A face (the dashboard, the API, the command line) puts an Actor into the context, and package operate appends an
-// Act to the audit stream for every change. A change without an Actor is refused, so no face can forget it.
+// A face (the dashboard, the API, the command line, a waiting page) puts an Actor into the context, and package
+// operate appends an Act to the audit stream for every change. A change without an Actor is refused, so no face can
+// forget it.
 package audit
 
 import (
