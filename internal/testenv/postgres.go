@@ -115,7 +115,7 @@ func (p *Postgres) Start(ctx context.Context, extra ...string) error {
 	c := exec.Command(program, append([]string{
 		"-D", p.data(), "-p", strconv.Itoa(p.port), "-clisten_addresses=127.0.0.1",
 		"-cunix_socket_directories=" + p.Dir, "-cmax_connections=200", "-cshared_buffers=32MB",
-		"-cfsync=off", "-csynchronous_commit=off", "-cfull_page_writes=off",
+		"-cfsync=off", "-cfull_page_writes=off",
 		"-cmax_wal_senders=0", "-cwal_level=minimal", "-cmin_wal_size=2MB", "-cmax_wal_size=256MB",
 		"-cautovacuum=off", "-cjit=off",
 	}, extra...)...)

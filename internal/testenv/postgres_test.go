@@ -1,6 +1,7 @@
 package testenv_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -18,10 +19,11 @@ func TestPostgres(t *testing.T) {
 	if err := p.Exec(ctx, "postgres", "CREATE DATABASE d"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Exec(ctx, "d", "CREATE TABLE x (i int); INSERT INTO x VALUES (1)"); err != nil {
-		t.Fatal(err)
-	}
 	for name, end := range map[string]func(){"Stop": p.Stop, "Kill": p.Kill} {
+		table := strings.ToLower(name)
+		if err := p.Exec(ctx, "d", "CREATE TABLE "+table+" (i int); INSERT INTO "+table+" VALUES (1)"); err != nil {
+			t.Fatal(err)
+		}
 		end()
 		if err := p.Exec(ctx, "d", "SELECT 1"); err == nil {
 			t.Errorf("%s: the server still answers", name)
@@ -29,7 +31,7 @@ func TestPostgres(t *testing.T) {
 		if err := p.Start(ctx); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := p.Exec(ctx, "d", "SELECT 1 / count(*) FROM x"); err != nil {
+		if err := p.Exec(ctx, "d", "SELECT 1 / count(*) FROM "+table); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
