@@ -77,11 +77,11 @@ var (
 	tableRules = regexp.MustCompile(`\||-{3,}`)
 )
 
-// TestPagesAreShort: the README, the tutorial, the guides and the explanations have fewer than 28,000 words
+// TestPagesAreShort: the README, the tutorial, the guides and the explanations have fewer than 31,000 words
 // together. Generated tables and names of tests do not count, and neither does the reference. The guarantees are
 // a reference, too: a reader looks a line up in them.
 func TestPagesAreShort(t *testing.T) {
-	const most = 28_000
+	const most = 31_000
 	words := 0
 	for page := range pages(t) {
 		if page != "README.md" && !strings.HasPrefix(page, "docs/") ||
