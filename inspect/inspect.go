@@ -42,6 +42,7 @@ type Inspector struct {
 	Lanes      Lanes
 	Events     Events
 	Acts       Acts
+	Tally      Tally
 	Servers    Servers
 }
 
@@ -60,6 +61,7 @@ func New(o Options) *Inspector {
 		Lanes:      Lanes{&o},
 		Events:     Events{&o},
 		Acts:       Acts{&o},
+		Tally:      Tally{&o},
 		Servers:    Servers{&o},
 	}
 }

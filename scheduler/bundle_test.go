@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { testmain.Main(m) }
 
 // quick proves subscriptions sooner than is the default.
-var quick = pace{canary: 300 * time.Millisecond, patience: time.Second, again: 50 * time.Millisecond, slow: 300 * time.Millisecond, lost: 300 * time.Millisecond, progress: 300 * time.Millisecond}
+var quick = pace{canary: 300 * time.Millisecond, patience: time.Second, again: 50 * time.Millisecond, slow: 300 * time.Millisecond, lost: 300 * time.Millisecond, progress: 300 * time.Millisecond, tally: 300 * time.Millisecond}
 
 // bundle is a Redis with keys of the test's own.
 type bundle struct {

@@ -10,6 +10,7 @@
 //     records the engine then changes. A sweep fails jobs whose event was missed;
 //   - lost.go finds running jobs of which Redis has lost a message or the data;
 //   - progress.go writes into the hash of a job how far it is, for people;
+//   - tally.go counts what happens to jobs, by the minute, hour and day;
 //   - subscription.go receives keyspace notifications, and checks with a canary that they
 //     arrive.
 //

@@ -53,6 +53,7 @@ type Scheduler struct {
 	deadlines    *deadlines
 	lost         *lost
 	progress     *progress
+	tally        *counter
 	subscription *subscription
 }
 
@@ -80,6 +81,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		base: s, mover: move, deadlines: expire, lost: find,
 		progress:     &progress{s, past.New(o.Scripts)},
+		tally:        &counter{base: s},
 		subscription: &subscription{base: s, consumer: o.Consumer, mover: move, deadlines: expire, timers: o.Timers},
 	}, nil
 }
@@ -96,6 +98,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	loop("fail what is overdue", pause, s.deadlines.sweep, s.deadlines.failOverdue)
 	loop("find what is lost", pause, step.Bell{}, s.lost.once)
 	loop("write the progress of jobs", s.pace.progress, step.Bell{}, s.progress.once)
+	loop("count what happens to jobs", s.pace.tally, step.Bell{}, s.tally.once)
 	group.Go(func() error { return s.subscription.run(ctx) })
 	return group.Wait()
 }

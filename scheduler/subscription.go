@@ -21,10 +21,11 @@ type pace struct {
 	slow     time.Duration // before the next try if Redis publishes nothing
 	lost     time.Duration // between two passes over running jobs
 	progress time.Duration // between two lines that tell how far a job is, and before the first one
+	tally    time.Duration // between two passes over new events
 }
 
 var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond,
-	slow: 30 * time.Second, lost: scripts.LostEvery, progress: 2 * time.Second}
+	slow: 30 * time.Second, lost: scripts.LostEvery, progress: 2 * time.Second, tally: 2 * time.Second}
 
 var (
 	// errDeaf ends a subscription that has become silent.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +30,9 @@ const maxInline = 1 << 10
 type Start struct {
 	ID         string
 	Attempt    int64
-	Parameters []byte // JSON object
-	Entry      string // of the stream of jobs, which is acknowledged; empty: none
+	Parameters []byte    // JSON object
+	Entry      string    // of the stream of jobs, which is acknowledged; empty: none
+	Pushed     time.Time // of the id, by Redis's clock; zero: unknown
 	Trace      job.Trace
 	Reuse      *Reuse // nil: it reads everything
 	Plan
@@ -86,7 +88,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 		for batch := range slices.Chunk(of[p], batchJobs) {
 			keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines, s.Keys.Events,
 				s.Keys.Jobs, s.Keys.Wake, s.Keys.Epoch, s.Keys.ReplyTo, s.Keys.Finished)
-			args := append(make([]any, 0, 11+len(listeners)+7*len(batch)), len(batch), len(listeners),
+			args := append(make([]any, 0, 11+len(listeners)+8*len(batch)), len(batch), len(listeners),
 				p.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch,
 				asFlag(p.Waits), Group, maxInline, p.Keep)
 			for _, l := range listeners {
@@ -96,7 +98,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 				j := jobs[i]
 				keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
 				args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent,
-					j.Trace.Pushed)
+					j.Trace.Pushed, j.pushed())
 			}
 			cmds, batches = append(cmds, call(ctx, "start", keys, args...)), append(batches, batch)
 		}
@@ -126,6 +128,14 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 		}
 	}
 	return all, failed
+}
+
+// pushed is when the id was pushed, as an argument.
+func (j Start) pushed() string {
+	if j.Pushed.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(j.Pushed.UnixMilli(), 10)
 }
 
 // digest identifies parameters: FNV-1a in hexadecimal.

@@ -84,7 +84,8 @@ func startKept(ctx context.Context, s *conn, epoch string, j Start) *redis.Cmd {
 		s.Keys.Finished, s.Keys.FanIn, s.Keys.FanInLarge, s.Keys.Job(j.ID), s.Keys.Ended(j.ID), s.Keys.Kept(j.ID)}
 	args := []any{strings.Join(j.Reuse.Listeners, ","), j.Reuse.Attempt, j.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, j.Report + "/" + j.Definition, epoch, asFlag(j.Waits), Group, maxInline,
-		j.Keep, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent, j.Trace.Pushed, s.small}
+		j.Keep, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent, j.Trace.Pushed, s.small,
+		j.pushed()}
 	for l := range strings.SplitSeq(j.Listeners, ",") {
 		if !slices.Contains(j.Reuse.Listeners, l) {
 			keys = append(keys, s.Keys.Task(l))

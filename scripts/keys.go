@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
@@ -12,6 +13,7 @@ type Keys struct {
 	report.Keys
 	sourceKeys
 	turnKeys
+	tallyKeys
 
 	// Wake is the string with a TTL that ends at the next deadline.
 	Wake string
@@ -105,13 +107,19 @@ type turnKeys struct {
 	Next string
 }
 
+// tallyKeys names the counters of what has happened.
+type tallyKeys struct {
+	// TallyCursor is the string that says up to where the events are counted.
+	TallyCursor string
+}
+
 // NewKeys returns the keys with these prefixes.
 func NewKeys(k report.Keys) *Keys {
 	p := k.Prefix
 	return &Keys{
 		Keys: k, sourceKeys: sourceKeys{p}, turnKeys: turnKeys{
 			Lanes: p + "lanes", LaneTags: p + "lanes:tags", LaneAsks: p + "lanes:asks", Next: p + "next",
-		},
+		}, tallyKeys: tallyKeys{p + "tally"},
 
 		Wake:         p + "wake",
 		Jobs:         p + "jobs",
@@ -189,6 +197,11 @@ func (k turnKeys) ClassRunning(class string) string { return k.Lanes + ":running
 // ClassTurns is the sorted set of the queues of a class that may have a turn: lane → tag.
 func (k turnKeys) ClassTurns(class string) string { return k.Lanes + ":turns:" + class }
 
+// Counters is the hash of what happened in a time, by the name of its level and its number.
+func (k tallyKeys) Counters(level string, number int64) string {
+	return k.TallyCursor + ":" + level + ":" + strconv.FormatInt(number, 10)
+}
+
 // Timer is the string with a TTL that a service sets for a timer.
 func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 
@@ -228,7 +241,7 @@ func (k *Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes:
 		return "hash"
-	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full:
+	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full, k.TallyCursor:
 		return "string"
 	}
 	switch {
@@ -244,7 +257,8 @@ func (k *Keys) Type(key string) string {
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
 		strings.HasPrefix(key, k.Canary("")), strings.HasPrefix(key, k.Prefix+"fallback:"):
 		return "string"
-	case strings.HasPrefix(key, k.Health("")), strings.HasPrefix(key, k.Pause("")):
+	case strings.HasPrefix(key, k.Health("")), strings.HasPrefix(key, k.Pause("")),
+		strings.HasPrefix(key, k.TallyCursor+":"):
 		return "hash"
 	}
 	return ""

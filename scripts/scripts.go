@@ -64,6 +64,7 @@ type Scripts struct {
 	Once        Once
 	Kept        Kept
 	Fallbacks   Fallbacks
+	Tally       Tally
 }
 
 type (
@@ -107,6 +108,8 @@ type (
 	Kept struct{ *conn }
 	// Fallbacks has the last good datasets of listeners, for jobs that cannot read them.
 	Fallbacks struct{ *conn }
+	// Tally has the counters of what has happened to jobs.
+	Tally struct{ *conn }
 )
 
 // conn runs scripts on one Redis.
@@ -161,7 +164,7 @@ func New(o Options) *Scripts {
 		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
 		Lanes{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c},
-		Kept{c}, Fallbacks{c}}
+		Kept{c}, Fallbacks{c}, Tally{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

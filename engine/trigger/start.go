@@ -1,11 +1,10 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -101,7 +100,7 @@ func (t *Trigger) startJobs(ctx context.Context, pushes []*push, epoch string) (
 			p.beginTrace(t.Trace)
 			starts[i] = scripts.Start{
 				ID: p.id, Attempt: p.run.Attempt, Parameters: p.parameters, Trace: p.traced, Plan: t.planOf(p),
-				Reuse: p.reuse,
+				Reuse: p.reuse, Pushed: p.pushed(),
 			}
 			if p.acknowledgedByStart(t.Scripts.Keys.Jobs) {
 				starts[i].Entry = p.items[0].ID
@@ -222,12 +221,17 @@ func (p *push) beginTrace(tracer *trace.Tracer) {
 	}
 	pushed := p.began
 	if len(p.items) > 0 {
-		at, _, _ := strings.Cut(p.items[0].ID, "-")
-		if ms, err := strconv.ParseInt(at, 10, 64); err == nil {
-			pushed = time.UnixMilli(ms)
-		}
+		pushed = p.pushed()
 	}
 	p.traced = tracer.Begin(p.trace, pushed)
+}
+
+// pushed returns when the first entry was appended, or since when its id waited for that; zero if there is none.
+func (p *push) pushed() time.Time {
+	if len(p.items) == 0 {
+		return time.Time{}
+	}
+	return scripts.EntryTime(cmp.Or(p.items[0].Fields["since"], p.items[0].ID))
 }
 
 // job returns what the spans of a push need to know of its job.

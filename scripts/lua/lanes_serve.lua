@@ -1,7 +1,7 @@
 -- Uses  lanes
--- append appends an id that has its turn to next. If that fails, it still waits, and those before it have their slots.
-local function append(id)
-  local entry = redis.pcall('XADD', KEYS[4], '*', 'id', id)
+-- append appends an id that has its turn to next, and since when it has waited. If that fails, it still waits, and those before it have their slots.
+local function append(id, since)
+  local entry = redis.pcall('XADD', KEYS[4], '*', 'id', id, 'since', since)
   if type(entry) == 'table' then
     write()
     error(entry)
@@ -20,9 +20,9 @@ local function serve(max, mine, out)
     local id = string.match(members[1] or '', '(%S+)$')
     turns = turns + 1
     if id then
-      local since, stride, ask = string.match(redis.call('HGET', lanes, id) or '', '^W %S+ (%S+) (%S+) %S+ %S+ (%S+)$')
-      since, stride, ask = since or at, stride or '1', ask or '-'
-      if mine[id] then out[mine[id]] = 1 else append(id) end
+      local from, since, stride, ask = string.match(redis.call('HGET', lanes, id) or '', '^W (%S+) (%S+) (%S+) %S+ %S+ (%S+)$')
+      from, since, stride, ask = from or at, since or at, stride or '1', ask or '-'
+      if mine[id] then out[mine[id]] = 1 else append(id, from) end
       redis.call('ZREM', c.waiting, members[1])
       if ask ~= '-' then redis.call('ZREM', asks, ask .. ' ' .. since .. ' ' .. id) end
       turn = math.max(turn, tag)

@@ -7,8 +7,9 @@
 -- Cost  O(ids * log n)
 local n = 0
 for _, id in ipairs(ARGV) do
-  if redis.call('ZSCORE', KEYS[1], id) then
-    redis.call('XADD', KEYS[2], '*', 'id', id) -- first: if that fails, it still waits
+  local since = redis.call('ZSCORE', KEYS[1], id)
+  if since then
+    redis.call('XADD', KEYS[2], '*', 'id', id, 'since', int(since)) -- first: if that fails, it still waits
     redis.call('ZREM', KEYS[1], id)
     n = n + 1
   end

@@ -11,7 +11,8 @@
 --       9 group, 10 bytes of parameters up to which an entry carries them, 11 what settle keeps
 --       if they fail, see keep.lua (empty: nothing), 12… N listeners; then of every job: id,
 --       attempt, parameters (JSON), digest of the parameters, entry of the stream jobs (empty:
---       none), traceparent (empty: not traced), when it was pushed and by which span
+--       none), traceparent (empty: not traced), when it was pushed and by which span, when it
+--       was pushed (empty: unknown)
 -- Returns for every job 1 started; 2 the same attempt exists or has ended; -5 another job
 --       of this id has this attempt or a later one; -1 Redis has another epoch; -6 a key of
 --       it is of another type
@@ -31,14 +32,14 @@ local middle = ' RUN 1 0 ' .. deadline .. ' 0/' .. n .. ' 0 |' .. table.concat(n
 local listeners, target = table.concat(names, ','), int(n)
 local out, due, done, started = {}, {}, {}, {}
 for i = 1, jobs do
-  local a, k = 5 + n + 7 * i, 6 + n + 2 * i
+  local a, k = 4 + n + 8 * i, 6 + n + 2 * i
   local id, attempt, parameters, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 4]
   local hash, outcome = KEYS[k], 1
   local exists = not new or started[hash] -- a call can contain an id twice
   if exists then outcome = standing(hash, KEYS[k + 1], attempt, ARGV[6] .. '/' .. ARGV[a + 3]) end
   if outcome == 1 and not same_epoch then outcome = -1 end
   if outcome == 1 then
-    announce(KEYS[2], ARGV[5], id, attempt, report)
+    announce(KEYS[2], ARGV[5], id, attempt, report, ARGV[a + 7], '')
     -- Sent first: if that fails, the job is not started. Two messages of one task that
     -- need no take must never exist.
     if #parameters <= tonumber(ARGV[10]) then

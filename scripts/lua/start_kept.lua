@@ -12,7 +12,7 @@
 --       to which an entry carries them, 11 what settle keeps if it fails, 12 id, 13 attempt, 14
 --       parameters (JSON), 15 digest of the parameters, 16 entry of the stream jobs
 --       (empty: none), 17 traceparent (empty: not traced), 18 when it was pushed and by which span,
---       19 max bytes of a job that is not large, 20… listeners of stage 1
+--       19 max bytes of a job that is not large, 20 when it was pushed (empty: unknown), 21… listeners of stage 1
 -- Returns {outcome}: 4 started with datasets; -10 some of that is not kept any more, and nothing has
 --       changed; else what start.lua returns
 -- Cost  O(listeners), and O(chunks and columns) of what is not reused
@@ -21,7 +21,7 @@ local hash, kept, reused, of, id, attempt, parameters = KEYS[10], KEYS[12], ARGV
 local outcome = standing(hash, KEYS[11], attempt, of .. '/' .. ARGV[15])
 if outcome == 1 and ARGV[7] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[7] then outcome = -1 end
 if outcome == 1 then
-  local j, open, names, streams = text('HGET', kept, 'job') and read(kept), {}, {unpack(ARGV, 20)}, {}
+  local j, open, names, streams = text('HGET', kept, 'job') and read(kept), {}, {unpack(ARGV, 21)}, {}
   if not j or j.attempt ~= ARGV[2] then return {-10} end
   local have = redis.call('HGET', kept, 'listeners')
   local function has(names, listener) return string.find(',' .. names .. ',', ',' .. listener .. ',', 1, true) end
@@ -37,7 +37,7 @@ if outcome == 1 then
   end
   local deadline = now() + tonumber(ARGV[3])
   local expires = int(math.max(deadline + tonumber(ARGV[4]), now() + 600000))
-  announce(KEYS[2], ARGV[5], id, attempt, string.match(of, '^(.*)/'), unpack(reused ~= '' and {'reused', reused} or {}))
+  announce(KEYS[2], ARGV[5], id, attempt, string.match(of, '^(.*)/'), ARGV[20], reused)
   -- Sent first: if that fails, the job is not started.
   if #open == 0 then
     redis.call('XADD', KEYS[tonumber(j.bytes) > tonumber(ARGV[19]) and 9 or 8], '*', 'id', id, 'attempt', attempt,

@@ -14,9 +14,14 @@ local function standing(hash, tombstone, attempt, of)
   return broken and -6 or 1
 end
 
--- announce appends the event of a job that starts, with more fields.
-local function announce(events, cap, id, attempt, report, ...)
-  redis.call('XADD', events, 'MAXLEN', '~', cap, '*', 'id', id, 'attempt', attempt, 'event', 'started', 'report', report, ...)
+-- announce appends the event of a job that starts. Pushed (empty: unknown) is when its id was, and reused are the
+-- listeners whose datasets it reuses, with commas.
+local function announce(events, cap, id, attempt, report, pushed, reused)
+  local more = {}
+  if pushed ~= '' then more = {'waited', int(math.max(0, now() - pushed))} end
+  if reused ~= '' then more[#more + 1], more[#more + 2] = 'reused', reused end
+  redis.call('XADD', events, 'MAXLEN', '~', cap, '*', 'id', id, 'attempt', attempt, 'event', 'started', 'report', report,
+    unpack(more))
 end
 
 -- store writes the hash of a job that starts: its line, its counters and what else is known of it. An empty

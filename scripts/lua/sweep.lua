@@ -23,8 +23,8 @@ for i = 1, tonumber(ARGV[a + 3]) do
     from = '(' .. lane .. '!'
   else
     local order, id = string.match(member, '(%S+) (%S+)$')
-    local _, _, _, _, _, _, ask = parse(redis.call('HGET', lanes, id))
-    redis.call('XADD', KEYS[4], '*', 'id', id) -- first: if that fails, it still waits
+    local _, since, _, _, _, _, ask = parse(redis.call('HGET', lanes, id))
+    redis.call('XADD', KEYS[4], '*', 'id', id, 'since', since or at) -- first: if that fails, it still waits
     drop(c, id, lane, order, ask or '-')
   end
 end

@@ -234,7 +234,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 var lasting = []string{
 	"fanfold:jobs", "fanfold:next", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:version", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
-	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:audit",
+	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:audit", "fanfold:tally",
 }
 
 // left returns the keys that jobs should have deleted at their end.
@@ -249,7 +249,8 @@ func (c *chaosRedis) left(ctx context.Context) (texts []string) {
 		for all.Next(ctx) {
 			key := all.Val()
 			plain := c.plain(key)
-			lasts := slices.Contains(lasting, plain) || strings.HasPrefix(plain, "fanfold:task:")
+			lasts := slices.Contains(lasting, plain) || strings.HasPrefix(plain, "fanfold:task:") ||
+				strings.HasPrefix(plain, "fanfold:tally:")
 			switch ttl := master.PTTL(ctx, key).Val(); {
 			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended") && !strings.HasSuffix(key, ":kept"):
 				say("the data %s is left of a job that has ended", key)
