@@ -262,7 +262,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
 	s := newStack(t, `
   slow:
     parameters: {user_id: {type: string, default: ""}}
-    listeners: {one: {database: db, query: "SELECT 1 AS k, :user_id AS v"}}`, `http: {url: "`+base+`", owner_column: owner, link_secret: "`+strings.Repeat("k", 32)+`"}`)
+    listeners: {one: {database: db, query: "SELECT 1 AS k, :user_id AS v"}}`, `http: {url: "`+base+`", link_secret: "`+strings.Repeat("k", 32)+`"}`)
 	w := waiter{s, base}
 	w.Records.Exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
 	w.serve()
