@@ -94,7 +94,7 @@ func TestNewRefuses(t *testing.T) {
 		"a table with a quote":      {Table: "a`b"},
 		"a table of three parts":    {Table: "a.b.c"},
 		"a table without a name":    {Table: "a."},
-		"a column that is not ours": {Columns: map[string]string{"owner": "o"}},
+		"a column that is not ours": {Columns: map[string]string{"state": "o"}},
 		"a column with a quote":     {Columns: map[string]string{"file": "a`b"}},
 		"no status column":          {Columns: map[string]string{"status": "-"}},
 		"a status that is not ours": {Statuses: map[string]string{"DONE": "1"}},

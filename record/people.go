@@ -33,8 +33,8 @@ func (p People) Of(ctx context.Context, id string) (string, error) {
 		return "", engine.ErrNoRecord
 	}
 	var person sql.NullString
-	err = p.s.db.QueryRowContext(ctx, p.s.sql("SELECT "+l.text(p.s.kind, "owner")+" FROM {table} WHERE {id} = ?{filter}"),
-		arg).Scan(&person)
+	query := p.s.sql("SELECT " + l.text(p.s.kind, "owner") + " FROM {table} WHERE {id} = ?{filter}")
+	err = p.s.db.QueryRowContext(ctx, query, arg).Scan(&person)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", engine.ErrNoRecord
 	} else if err != nil {

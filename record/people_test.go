@@ -13,7 +13,7 @@ import (
 func TestPeople(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		s, db := own(t, k, report.Records{})
-		run(t, db, "ALTER TABLE file_download_record DROP INDEX owner_id")
+		run(t, db, of(k, "ALTER TABLE file_download_record DROP INDEX owner_id", "DROP INDEX file_download_record_owner_id"))
 		insert := func(owner any, status string) {
 			run(t, db, "INSERT INTO file_download_record (report, status, owner, file) VALUES ('r', ?, ?, 'gs://b/r/1-1.csv')", status, owner)
 		}
