@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/trace"
 	"github.com/fanfold/fanfold/web/problems"
@@ -54,12 +55,13 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := trace.WithParent(r.Context(), r.Header.Get(trace.Field))
+	request := record.Request{Report: of.Name, Parameters: parameters}
 	var id string
 	var before bool
 	if key == "" {
-		id, err = a.o.Operate.Jobs.Create(ctx, of.Name, parameters)
+		id, err = a.o.Operate.Jobs.Create(ctx, request)
 	} else {
-		id, before, err = a.o.Operate.Jobs.CreateOnce(ctx, key, of.Name, parameters)
+		id, before, err = a.o.Operate.Jobs.CreateOnce(ctx, key, request)
 	}
 	if id == "" {
 		return err

@@ -35,11 +35,9 @@ func checkLanes(k *checker) {
 		case !r.NewestOnly:
 		case lanes == nil:
 			at.Problem("newest_only requires lanes", "Add lanes, such as lanes: {running: 20}, or remove it")
-		case c.HTTP.OwnerColumn == "" && !k.Of(&k.f.HTTP).Wrong("owner_column"):
+		case c.Records.Columns["owner"] == "-":
 			at.Problem("newest_only requires the owner of a record",
-				"Add http: {owner_column: NAME}, the column with the owner, or remove it")
-		default:
-			c.Records.OwnerColumn = c.HTTP.OwnerColumn
+				"Map records.columns.owner to the column with the owner, or remove it")
 		}
 	}
 }

@@ -34,8 +34,8 @@ func checkOnce(k *checker, o *report.Once) {
 	if !o.ByOwner() || s.Wrong("per") {
 		return
 	}
-	if k.config.Records.OwnerColumn = k.config.HTTP.OwnerColumn; k.config.Records.OwnerColumn == "" {
+	if k.config.Records.Columns["owner"] == "-" {
 		s.Problem("once shares only between jobs of one owner, and no column of the records has the owner",
-			"Add http: {owner_column: COLUMN}, or let people share with once: {per: [report, parameters]}")
+			"Map records.columns.owner to a column, or let people share with once: {per: [report, parameters]}")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -167,7 +168,7 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	if len(wrong) > 0 {
 		return outcome{}, form
 	}
-	id, err := c.operate.Jobs.Create(ctx, of.Name, report.EncodeBound(values))
+	id, err := c.operate.Jobs.Create(ctx, record.Request{Report: of.Name, Parameters: report.EncodeBound(values)})
 	if err != nil {
 		return outcome{}, err
 	}

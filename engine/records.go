@@ -24,7 +24,8 @@ type Record struct {
 	Rows       *int64        // of the file; nil: no file, or unknown
 	Created    time.Duration // since the row was inserted, like Age; 0: unknown
 	Lane       string        // value of the column that names the lane; empty: none, or there is no such column
-	Owner      string        // value of http.owner_column, if a report needs it; empty: none
+	Owner      string        // who it is for; empty: nobody, or there is no such column
+	Tenant     string        // of the owner; empty: none, or there is no such column
 }
 
 // ErrNoRecord is returned if a required record does not exist.

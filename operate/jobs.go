@@ -23,52 +23,50 @@ type Jobs struct{ in *inspect.Inspector }
 // Report finds a report by its name.
 func (j Jobs) Report(name string) (*report.Report, error) { return reportOf(j.in, name) }
 
-// Create inserts a PENDING record of a report and pushes its id. Parameters are a JSON object that the
-// definition of the report accepts. If the record was inserted and only the push failed, Create
-// returns the id and the error.
-func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id string, err error) {
-	id, _, err = j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
-		id, err = j.in.Records.Insert(ctx, report, parameters)
+// Create inserts a PENDING record and pushes its id. The definition of the report must accept the parameters. If the
+// record was inserted and only the push failed, Create returns the id and the error.
+func (j Jobs) Create(ctx context.Context, of record.Request) (id string, err error) {
+	id, _, err = j.create(ctx, of, func(of record.Request) (id string, before bool, err error) {
+		id, err = j.in.Records.Insert(ctx, of)
 		return id, false, err
 	})
 	return id, err
 }
 
-// CreateOnce is Create for a request with a key of 1 to 200 bytes. If it is repeated with the same key,
-// report and parameters within record.KeptRequests, it returns the id of the first record with
+// CreateOnce is Create for a request with a key of 1 to 200 bytes. If it is repeated with the same key
+// and record within record.KeptRequests, it returns the id of the first record with
 // before = true, and pushes the id again if that record is still PENDING. The error matches
-// record.ErrOtherRequest if the key was used with another report or other parameters, and fault.Gone if
+// record.ErrOtherRequest if the key was used for another record, and fault.Gone if
 // the record of the key was deleted.
-func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
-	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
-		return j.in.Records.InsertOnce(ctx, key, report, parameters)
+func (j Jobs) CreateOnce(ctx context.Context, key string, of record.Request) (id string, before bool, err error) {
+	return j.create(ctx, of, func(of record.Request) (id string, before bool, err error) {
+		return j.in.Records.InsertOnce(ctx, key, of)
 	})
 }
 
-func (j Jobs) create(ctx context.Context, name string, parameters []byte,
-	insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
+func (j Jobs) create(ctx context.Context, of record.Request,
+	insert func(record.Request) (id string, before bool, err error)) (id string, before bool, err error) {
 	act, err := begin(ctx, j.in, "run")
 	if err != nil {
 		return "", false, err
 	}
-	act.more = "report " + name
+	act.more = "report " + of.Report
 	defer func() {
 		act.on = []string{id}
 		act.end(ctx, &err)
 	}()
-	r, err := reportOf(j.in, name)
-	if err != nil {
+	if _, err := reportOf(j.in, of.Report); err != nil {
 		return "", false, err
 	}
-	if n, limit := len(parameters), j.in.Config.Limits.ParameterBytes; int64(n) > limit {
+	if n, limit := len(of.Parameters), j.in.Config.Limits.ParameterBytes; int64(n) > limit {
 		return "", false, fault.Input.New("the parameters have %d bytes, but limits.parameter_bytes is %d: raise it, or put "+
 			"long lists into a table that the queries read", n, limit)
 	}
-	id, before, err = insert(r.Name)
+	id, before, err = insert(of)
 	switch {
 	case errors.Is(err, record.ErrNotCounted), errors.Is(err, record.ErrFiltered):
 		return "", false, fault.Refused.New("%w: only its service can insert rows; fanfold submit ID pushes one", err)
-	case errors.Is(err, record.ErrOtherRequest):
+	case errors.Is(err, record.ErrOtherRequest), errors.Is(err, record.ErrNoOwner):
 		return "", false, fault.Refused.New("%w", err)
 	case errors.Is(err, record.ErrNoRequests):
 		return "", false, fault.Refused.New("%w; create it with fanfold migrate", err)

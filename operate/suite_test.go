@@ -111,7 +111,7 @@ func (b *bench) number(query string, args ...any) (n int) {
 // insert inserts a PENDING record of a report.
 func (b *bench) insert(report string) string {
 	b.Helper()
-	id, err := b.records.Insert(b.Context(), report, nil)
+	id, err := b.records.Insert(b.Context(), record.Request{Report: report})
 	b.ok(err)
 	return id
 }

@@ -25,7 +25,8 @@ var firings = ledger{table: firingTable, columns: []string{"records", "name", "d
 // table's ids.
 func (s inserter) Submit(ctx context.Context, name string, due int64, report string,
 	parameters []byte) (id string, err error) {
-	id, _, err = s.insertOnce(ctx, firings, []any{s.names.Name, []byte(name), due}, report, parameters)
+	of := Request{Report: report, Parameters: parameters}
+	id, _, err = s.insertOnce(ctx, firings, []any{s.names.Name, []byte(name), due}, of)
 	if err != nil {
 		return "", fmt.Errorf("submit for timer %s: %w", name, err)
 	}

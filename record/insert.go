@@ -18,12 +18,21 @@ var (
 	ErrNotCounted = errors.New("the database does not generate the table's ids")
 	// ErrFiltered: a new record would not match records.filter.
 	ErrFiltered = errors.New("a new row does not match records.filter")
+	// ErrNoOwner: the table has no column for the owner or the tenant of a new record.
+	ErrNoOwner = errors.New("the table has no column for it: add one, and map it under records.columns")
 )
 
-// Insert inserts a PENDING record and returns its id; parameters is a JSON object or nil. The
-// database must generate the table's ids, and its other columns must have defaults. Errors:
-// ErrNotCounted, ErrFiltered.
-func (s inserter) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
+// Request is what a new record asks for.
+type Request struct {
+	Report     string
+	Parameters []byte // a JSON object or nil
+	Owner      string // who it is for; empty: nobody
+	Tenant     string // of the owner; empty: none
+}
+
+// Insert inserts a PENDING record and returns its id. The database must generate the table's ids, and its other
+// columns must have defaults. Errors: ErrNotCounted, ErrFiltered, ErrNoOwner.
+func (s inserter) Insert(ctx context.Context, of Request) (id string, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return "", err
@@ -33,7 +42,7 @@ func (s inserter) Insert(ctx context.Context, report string, parameters []byte) 
 		return "", fmt.Errorf("insert: %w", err)
 	}
 	defer tx.Rollback()
-	if id, err = s.insert(ctx, tx, l, report, parameters); err == nil {
+	if id, err = s.insert(ctx, tx, l, of); err == nil {
 		err = tx.Commit()
 	}
 	if err != nil {
@@ -60,15 +69,14 @@ var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []str
 	keys: 2, kept: KeptRequests}
 
 // InsertOnce is Insert for a request with a key of 1 to 200 bytes that the caller has chosen.
-// Another call with the same key, report and parameters within KeptRequests inserts nothing,
+// Another call with the same key and the same record within KeptRequests inserts nothing,
 // returns the same id, and sets before, because key and record are in one transaction. With another
-// report or other parameters it returns ErrOtherRequest. Its other errors are those of Insert, and
+// record it returns ErrOtherRequest. Its other errors are those of Insert, and
 // ErrNoRequests.
-func (s inserter) InsertOnce(ctx context.Context, key, report string,
-	parameters []byte) (id string, before bool, err error) {
-	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
+func (s inserter) InsertOnce(ctx context.Context, key string, of Request) (id string, before bool, err error) {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s", of.Report, of.Owner, of.Tenant, of.Parameters))
 	row := []any{s.names.Name, []byte(key), digest[:]}
-	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
+	id, before, err = s.insertOnce(ctx, requests, row, of)
 	if err == nil && before {
 		var same int
 		err = s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {request} WHERE records = ? AND name = ? AND digest = ?"),
@@ -106,14 +114,14 @@ const pruned = 2
 
 // insertOnce inserts a PENDING record and a row of a ledger in one transaction. If the key exists,
 // it inserts nothing and returns the id of its row.
-func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report string,
-	parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertOnce(ctx context.Context, in ledger, row []any,
+	of Request) (id string, before bool, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	insert := func() (id string, err error) {
-		id, before, err = s.insertWith(ctx, l, in, row, report, parameters)
+		id, before, err = s.insertWith(ctx, l, in, row, of)
 		return id, err
 	}
 	id, err = repeated(ctx, s.kind, insert, Contended)
@@ -127,8 +135,8 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any, report s
 	return id, before, err
 }
 
-func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string,
-	parameters []byte) (id string, before bool, err error) {
+func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []any,
+	of Request) (id string, before bool, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return "", false, err
@@ -150,7 +158,7 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 	if err != nil {
 		return "", false, s.own(in, err)
 	}
-	if id, err = s.insert(ctx, tx, l, report, parameters); err != nil {
+	if id, err = s.insert(ctx, tx, l, of); err != nil {
 		return "", false, err
 	}
 	update := s.sql("UPDATE " + table + " SET id = ?" + where)
@@ -161,11 +169,17 @@ func (s inserter) insertWith(ctx context.Context, l *layout, in ledger, row []an
 }
 
 // insert inserts a PENDING record. After an error the caller rolls back.
-func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of string,
-	parameters []byte) (id string, err error) {
-	columns, args := "{report}, {status}", []any{of, l.statuses[report.Pending]}
-	if _, ok := s.columns["parameters"]; ok && parameters != nil {
-		columns, args = columns+", {parameters}", append(args, string(parameters))
+func (s inserter) insert(ctx context.Context, tx *sql.Tx, l *layout, of Request) (id string, err error) {
+	columns, args := "{report}, {status}", []any{of.Report, l.statuses[report.Pending]}
+	if _, ok := s.columns["parameters"]; ok && of.Parameters != nil {
+		columns, args = columns+", {parameters}", append(args, string(of.Parameters))
+	}
+	for name, value := range map[string]string{"owner": of.Owner, "tenant": of.Tenant} {
+		if column := l.optional[name]; value != "" && column == "" {
+			return "", fmt.Errorf("%s: %w", name, ErrNoOwner)
+		} else if value != "" {
+			columns, args = columns+", "+column, append(args, value)
+		}
 	}
 	statement := s.sql("INSERT INTO {table} (" + columns + ") VALUES (" + marks(len(args)) + ")")
 	id, err = s.kind.Insert(ctx, tx, statement, s.columns["id"], args)

@@ -13,6 +13,9 @@ import (
 // maxReason is the maximum number of bytes of an error text, even if the column could store more.
 const maxReason = 4000
 
+// optional are the columns that a table without a mapping may lack.
+var optional = []string{"created", "owner", "tenant"}
+
 // layout is what the database says about the table.
 type layout struct {
 	id         Type
@@ -23,7 +26,7 @@ type layout struct {
 	file       int                   // characters of the file column; 0: unknown
 	idWidth    int                   // characters of an id; 0: unknown
 	nullable   map[string]bool       // Fanfold's names of columns that accept NULL
-	created    string                // quoted column with the time of the insert; empty: none
+	optional   map[string]string     // quoted columns of optional that the table has
 
 	createdMoves bool // an UPDATE may change created
 	createdType  Type
@@ -85,15 +88,15 @@ type typed struct {
 	name string
 }
 
-// results returns the types of the mapped columns, as a SELECT has them. It fails if the columns of the lane or the
-// owner cannot be read.
+// results returns the types of the mapped columns, as a SELECT has them. It fails if the column of the lane cannot
+// be read.
 func (s *mapping) results(ctx context.Context) (map[string]typed, error) {
 	var names, list []string
 	for name, column := range s.columns {
 		names, list = append(names, name), append(list, column)
 	}
 	rows, err := s.db.QueryContext(ctx, s.sql("SELECT "+strings.Join(list, ", ")+
-		", {lane text}, {owner text} FROM {table} WHERE 1 = 1{filter} LIMIT 0"))
+		", {lane text} FROM {table} WHERE 1 = 1{filter} LIMIT 0"))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", s.table, err)
 	}
@@ -129,7 +132,6 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 			}
 		}
 	}
-	_, hasCreated := s.columns["created"]
 	for name, usable := range map[string][]Values{
 		"id":      {Integer, Text, UUID},
 		"status":  {Integer, Text},
@@ -137,16 +139,23 @@ func (s *mapping) learn(ctx context.Context) (*layout, error) {
 		"file":    {Text},
 		"updated": {Time},
 		"created": {Time},
+		"owner":   {Integer, Text, UUID},
+		"tenant":  {Integer, Text, UUID},
 	} {
-		if (name != "created" || hasCreated) && !slices.Contains(usable, types[name].Of) {
+		if _, has := s.columns[name]; has && !slices.Contains(usable, types[name].Of) {
 			return nil, fmt.Errorf("column %s.%s of type %s cannot be used for %s", s.table, s.columns[name],
 				types[name].name, name)
 		}
 	}
 	l := &layout{
 		id: types["id"].Type, attempt: types["attempt"].Type, parameters: types["parameters"].Type,
-		created: s.columns["created"], createdType: types["created"].Type, statuses: map[report.Status]any{},
+		createdType: types["created"].Type, statuses: map[report.Status]any{}, optional: map[string]string{},
 		reason: size{maxReason, maxReason}, nullable: map[string]bool{},
+	}
+	for _, name := range optional {
+		if column, has := s.columns[name]; has {
+			l.optional[name] = column
+		}
 	}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
@@ -179,11 +188,12 @@ func (s *mapping) measure(l *layout, c Column) error {
 			l.nullable[column] = c.Nullable
 		}
 	}
-	// The name is found only if the options do not map created.
-	if c.Of.Of == Time && !s.mapsCreated && s.kind.equal(c.Name, "created_at") && c.Readable {
-		l.created = s.kind.Quote(c.Name)
+	for name, usual := range s.found {
+		if s.kind.equal(c.Name, usual) && c.Readable && (c.Of.Of == Time) == (name == "created") {
+			l.optional[name] = s.kind.Quote(c.Name)
+		}
 	}
-	if l.created != "" && s.kind.equal(s.kind.Quote(c.Name), l.created) {
+	if s.kind.equal(s.kind.Quote(c.Name), l.optional["created"]) {
 		l.createdMoves, l.createdType = c.Moves, c.Of
 	}
 	switch {

@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func TestNewRefuses(t *testing.T) {
 		"a table with a quote":      {Table: "a`b"},
 		"a table of three parts":    {Table: "a.b.c"},
 		"a table without a name":    {Table: "a."},
-		"a column that is not ours": {Columns: map[string]string{"owner": "o"}},
+		"a column that is not ours": {Columns: map[string]string{"state": "o"}},
 		"a column with a quote":     {Columns: map[string]string{"file": "a`b"}},
 		"no status column":          {Columns: map[string]string{"status": "-"}},
 		"a status that is not ours": {Statuses: map[string]string{"DONE": "1"}},
@@ -108,6 +109,13 @@ func TestNewRefuses(t *testing.T) {
 // enum matches the type of a column of MariaDB.
 var enum = regexp.MustCompile(`ENUM\(.*?\)`)
 
+// with returns a mapping with one more column.
+func with(columns map[string]string, name, column string) map[string]string {
+	columns = maps.Clone(columns)
+	columns[name] = column
+	return columns
+}
+
 func TestCheckRefuses(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		_, db := pool(t, k)
@@ -121,11 +129,12 @@ func TestCheckRefuses(t *testing.T) {
 			{"nothing", good, func(*report.Records) {}, ""},
 			{"a missing table", good, func(o *report.Records) { o.Table = "missing" }, "missing"},
 			{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*report.Records) {}, "file"},
-			{"a missing column of the owner", good, func(o *report.Records) { o.OwnerColumn = "person" }, "person"},
+			{"a missing column of the owner", good, func(o *report.Records) { o.Columns = with(o.Columns, "owner", "person") }, "person"},
 			{"a missing column of the lane", good, func(o *report.Records) { o.LaneColumn = "tenant" }, "tenant"},
 			{"columns of the owner and the lane", good + ", person INT, tenant TEXT", func(o *report.Records) {
-				o.OwnerColumn, o.LaneColumn = "person", "tenant"
+				o.Columns, o.LaneColumn = with(o.Columns, "owner", "person"), "tenant"
 			}, ""},
+			{"a time as the owner", good + ", person DATETIME", func(o *report.Records) { o.Columns = with(o.Columns, "owner", "person") }, "for owner"},
 			{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*report.Records) {}, of(k, "DECIMAL", "NUMERIC")},
 			{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*report.Records) {}, of(k, "BIGINT", "bigint")},
 			{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*report.Records) {}, "does not fit"},
@@ -166,11 +175,11 @@ func TestCheckRefuses(t *testing.T) {
 func TestInsert(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		s, db := own(t, k, report.Records{})
-		id, err := s.Insert(t.Context(), "funds", []byte(`{"b":"é","a":12345678901234567890.50}`))
+		id, err := s.Insert(t.Context(), Request{Report: "funds", Parameters: []byte(`{"b":"é","a":12345678901234567890.50}`), Owner: "änn", Tenant: "acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"b":"é","a":12345678901234567890.50}`), Status: report.Pending}
+		want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"b":"é","a":12345678901234567890.50}`), Status: report.Pending, Owner: "änn", Tenant: "acme"}
 		if diff := cmp.Diff(want, read(t, s, id)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -178,8 +187,14 @@ func TestInsert(t *testing.T) {
 			t.Errorf("0%s: %v", id, err)
 		}
 		run(t, db, foreign)
-		if _, err := store(t, db, foreignOptions("Downloads")).Insert(t.Context(), "r", nil); err == nil {
+		if _, err := store(t, db, foreignOptions("Downloads")).Insert(t.Context(), Request{Report: "r"}); err == nil {
 			t.Error("a row without an id was inserted")
+		}
+		for _, of := range []Request{{Report: "r", Owner: "ann"}, {Report: "r", Tenant: "acme"}} {
+			bare := store(t, db, report.Records{Columns: map[string]string{"owner": "-", "tenant": "-"}})
+			if _, err := bare.Insert(t.Context(), of); !errors.Is(err, ErrNoOwner) {
+				t.Errorf("%+v: %v", of, err)
+			}
 		}
 	})
 }
@@ -194,7 +209,7 @@ func TestParametersOfTypeJSON(t *testing.T) {
 		if k == mysql.Kind && testmain.SharedDatabase(t).MySQL {
 			want = `{"a": 1.2345678901234567e19, "b": "é"}`
 		}
-		id, err := s.Insert(t.Context(), "funds", []byte(given))
+		id, err := s.Insert(t.Context(), Request{Report: "funds", Parameters: []byte(given)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,19 +226,19 @@ func TestParametersOfTypeJSON(t *testing.T) {
 func TestInsertOfWhatIsNotSeen(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		s, db := own(t, k, report.Records{Filter: "report = 'funds' -- ours"})
-		if _, err := s.Insert(t.Context(), "users", []byte("{}")); !errors.Is(err, ErrFiltered) {
+		if _, err := s.Insert(t.Context(), Request{Report: "users", Parameters: []byte("{}")}); !errors.Is(err, ErrFiltered) {
 			t.Errorf("a row that the filter hides: %v", err)
 		}
 		run(t, db, "CREATE TABLE uncounted (id INT DEFAULT 0 PRIMARY KEY, report VARCHAR(9), status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME)")
 		columns := map[string]string{"parameters": "-", "error": "-", "rows": "-"}
-		if _, err := store(t, db, report.Records{Table: "uncounted", Columns: columns}).Insert(t.Context(), "r", nil); !errors.Is(err, ErrNotCounted) {
+		if _, err := store(t, db, report.Records{Table: "uncounted", Columns: columns}).Insert(t.Context(), Request{Report: "r"}); !errors.Is(err, ErrNotCounted) {
 			t.Errorf("an id that nobody counts: %v", err)
 		}
 		var rows int
 		if err := db.QueryRow("SELECT (SELECT COUNT(*) FROM file_download_record) + (SELECT COUNT(*) FROM uncounted)").Scan(&rows); err != nil || rows != 0 {
 			t.Errorf("%d rows are left, %v", rows, err)
 		}
-		if id, err := s.Insert(t.Context(), "funds", nil); err != nil || read(t, s, id).Report != "funds" {
+		if id, err := s.Insert(t.Context(), Request{Report: "funds"}); err != nil || read(t, s, id).Report != "funds" {
 			t.Errorf("record %s: %v", id, err)
 		}
 	})

@@ -42,8 +42,8 @@ func (s *Store) Marks(ctx context.Context, ids ...string) (map[string]Mark, erro
 		return marked{m.id, Mark(sum[:])}, nil
 	}
 	created := "NULL"
-	if l.created != "" && !l.createdMoves {
-		created = s.kind.Instant(l.created, l.createdType)
+	if l.optional["created"] != "" && !l.createdMoves {
+		created = s.kind.Instant(l.optional["created"], l.createdType)
 	}
 	selection := "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() + ", " + created
 	found := make(map[string]Mark, len(ids))

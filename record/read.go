@@ -104,12 +104,21 @@ func (s reader) parameters() string {
 // selection returns the template of the SELECT for scan.
 func (s reader) selection(l *layout) string {
 	created := "NULL"
-	if l.created != "" {
-		created = s.kind.Age(l.created)
+	if column, has := l.optional["created"]; has {
+		created = s.kind.Age(column)
 	}
 	return "SELECT " + l.idText() + ", COALESCE({report text}, ''), " + s.parameters() +
 		", {status text}, COALESCE({attempt}, 0), COALESCE({file text}, ''), {error text}, " + s.kind.Age("{updated}") +
-		", CAST({rows} AS {integer}), " + created + ", {lane text}, {owner text} FROM {table}"
+		", CAST({rows} AS {integer}), " + created + ", {lane text}, " + l.text(s.kind, "owner") + ", " +
+		l.text(s.kind, "tenant") + " FROM {table}"
+}
+
+// text returns the expression of an optional column; NULL if the table does not have it.
+func (l *layout) text(k *Kind, name string) string {
+	if column, has := l.optional[name]; has {
+		return k.Text(column)
+	}
+	return "NULL"
 }
 
 // idText returns the expression of an id. It has the order of the column.
@@ -122,14 +131,14 @@ func (l *layout) idText() string {
 
 func (s reader) scan(rows *sql.Rows) (engine.Record, error) {
 	var r engine.Record
-	var status, reason, lane, owner sql.NullString
+	var status, reason, lane, owner, tenant sql.NullString
 	var age, made, created sql.NullInt64
 	var length int64
 	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made,
-		&created, &lane, &owner); err != nil {
+		&created, &lane, &owner, &tenant); err != nil {
 		return r, err
 	}
-	r.Lane, r.Owner = lane.String, owner.String
+	r.Lane, r.Owner, r.Tenant = lane.String, owner.String, tenant.String
 	if length > s.maxBytes {
 		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameter_bytes is %d: raise it, or put long lists into a "+
 			"table that the queries read", length, s.maxBytes)

@@ -105,7 +105,7 @@ func TestNoteOnPendingRecords(t *testing.T) {
 
 func TestOwnersOfRecords(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		s, db := own(t, k, report.Records{OwnerColumn: "person"})
+		s, db := own(t, k, report.Records{Columns: map[string]string{"owner": "person"}})
 		run(t, db, "ALTER TABLE file_download_record ADD COLUMN person VARCHAR(40) NULL")
 		run(t, db, `INSERT INTO file_download_record (id, report, person) VALUES (1, 'r', 'ann'), (2, 'r', NULL)`)
 		found, err := s.Read(t.Context(), []string{"1", "2"})
@@ -113,7 +113,7 @@ func TestOwnersOfRecords(t *testing.T) {
 			t.Errorf("%+v %v", found, err)
 		}
 	})
-	if _, err := New(&DB{Kind: all[0]}, report.Records{OwnerColumn: "a b"}); err == nil {
+	if _, err := New(&DB{Kind: all[0]}, report.Records{Columns: map[string]string{"owner": "a b"}}); err == nil {
 		t.Error("a name of a column has a space")
 	}
 }

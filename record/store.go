@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ type mapping struct {
 	filter   string        // " AND (…)" or empty
 	maxBytes int64         // maximum bytes of parameters that are read
 
-	mapsCreated bool // the options name the column created, or say that there is none
+	found map[string]string // columns that the options do not map and the table can have: its names by Fanfold's
 
 	mu     sync.Mutex
 	layout *layout // nil until it is read
@@ -102,16 +103,14 @@ func New(db *DB, options report.Records) (*Store, error) {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
 	}
-	for word, column := range map[string]string{"lane": options.LaneColumn, "owner": options.OwnerColumn} {
-		text := "NULL"
-		if column != "" {
-			if !identifier.MatchString(column) {
-				return nil, fmt.Errorf("invalid column name %q", column)
-			}
-			text = s.kind.Text(s.kind.Quote(column))
+	lane := "NULL"
+	if options.LaneColumn != "" {
+		if !identifier.MatchString(options.LaneColumn) {
+			return nil, fmt.Errorf("invalid column name %q", options.LaneColumn)
 		}
-		quoted = append(quoted, "{"+word+" text}", text)
+		lane = s.kind.Text(s.kind.Quote(options.LaneColumn))
 	}
+	quoted = append(quoted, "{lane text}", lane)
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
 	finish := finisher{reader: read}
@@ -128,7 +127,10 @@ func (s *mapping) Kind() *Kind { return s.kind }
 func (s *mapping) sql(template string) string { return s.quoted.Replace(s.kind.template(template)) }
 
 func (s *mapping) mapColumns(given map[string]string) error {
-	s.mapsCreated = given["created"] != ""
+	s.found = map[string]string{"created": "created_at"}
+	if len(given) == 0 { // a service's column with such a name may mean something else
+		s.found["owner"], s.found["tenant"] = "owner", "tenant"
+	}
 	for column := range given {
 		if _, ok := report.RecordColumns[column]; !ok {
 			return fmt.Errorf("records have no column %q", column)
@@ -136,7 +138,9 @@ func (s *mapping) mapColumns(given map[string]string) error {
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
 	for column, required := range report.RecordColumns {
-		if column == "created" && given[column] == "" {
+		if given[column] != "" {
+			delete(s.found, column)
+		} else if slices.Contains(optional, column) {
 			continue // measure finds out whether the table has it
 		}
 		name := cmp.Or(given[column], defaults[column], column)

@@ -200,7 +200,7 @@ func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
 		s, db := own(t, k, report.Records{})
 		run(t, db, "ALTER TABLE "+report.DefaultTable+" MODIFY file VARCHAR(10) NULL")
-		id, err := s.Insert(t.Context(), "r", []byte("{}"))
+		id, err := s.Insert(t.Context(), Request{Report: "r", Parameters: []byte("{}")})
 		if err != nil {
 			t.Fatal(err)
 		}

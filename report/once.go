@@ -12,8 +12,8 @@ type Once struct {
 	// How long a finished file is shared with later jobs. Jobs that wait while it is made get it in any case. A file
 	// of a PARTIAL job is not shared with later jobs
 	Window time.Duration `yaml:"window" default:"5m" min:"0s" max:"168h"`
-	// What must be equal. Without `owner`, people share files with each other. `owner` is the value of
-	// `http.owner_column`; a record without an owner shares with none
+	// What must be equal. Without `owner`, people share files with each other. `owner` is a
+	// column of the [records](#records); a record without an owner shares with none
 	Per []string `yaml:"per" min:"1" unset:"[report, parameters, owner]"`
 }
 

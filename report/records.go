@@ -14,8 +14,8 @@ type Records struct {
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
-	// LaneColumn and OwnerColumn are columns that name the lane and the owner of a record; empty: not read.
-	LaneColumn, OwnerColumn string
+	// LaneColumn is the column that names the lane of a record; empty: not read.
+	LaneColumn string
 	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
 	ParameterBytes int64
 }
@@ -31,9 +31,9 @@ func (r *Records) SetDefaults() { r.Table = DefaultTable }
 const Identifier = `[A-Za-z0-9_$]{1,64}`
 
 // RecordColumns are the columns of a table of records. Those that are true are required, the
-// others can be mapped to "-". If created is not mapped, it is created_at if the table has that
-// column.
+// others can be mapped to "-". If created is not mapped, it is created_at if the table has that column; if no column
+// is mapped, owner and tenant are the columns with these names.
 var RecordColumns = map[string]bool{
 	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
-	"parameters": false, "error": false, "rows": false, "created": false,
+	"parameters": false, "error": false, "rows": false, "created": false, "owner": false, "tenant": false,
 }

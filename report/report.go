@@ -22,7 +22,7 @@ type Report struct {
 	// One of the `classes` of `lanes`
 	Class string `yaml:"class" unset:"none"`
 	// `true`: a new request replaces an older one of the same person for the same report that still waits for its
-	// turn; the older record becomes CANCELLED. Needs `lanes` and `http.owner_column`
+	// turn; the older record becomes CANCELLED. Needs `lanes`, and the owner in the [records](#records)
 	NewestOnly bool `yaml:"newest_only" default:"false"`
 	// Deadline of a job: time from its start until its file is committed. See [Timeouts](#timeouts)
 	Timeout time.Duration `yaml:"timeout" unset:"computed"`

@@ -14,9 +14,6 @@ type Site struct {
 	// Address at which people reach `serve --http`, such as `https://reports.example.com`. Links begin with it.
 	// Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
-	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same
-	// owner
-	OwnerColumn string `yaml:"owner_column" form:"column" unset:"none"`
 	// Language of the waiting page for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
 	Language string `yaml:"language" form:"language" default:"en"`
 	// `true` lets everyone who has the link of a waiting page cancel its report, unless `read_only` is set

@@ -23,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/web"
 )
 
-// Options are the data of the pages. All fields but People, Cancel and Log are required.
+// Options are the data of the pages. All fields but Cancel and Log are required.
 type Options struct {
 	Seal    *Sealer
 	Inspect *inspect.Inspector // has the clients
@@ -33,8 +33,8 @@ type Options struct {
 	// Cancel cancels the record of an id; nil: people cannot. An error that matches fault.Refused means that it
 	// has ended meanwhile.
 	Cancel func(ctx context.Context, id, reason string) (outcome string, err error)
-	People *record.People // finds the records of a person; nil: pages list no past exports
-	Log    *slog.Logger   // nil: no log
+	People record.People // finds the records of a person
+	Log    *slog.Logger  // nil: no log
 }
 
 // Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.

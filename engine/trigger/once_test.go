@@ -75,8 +75,7 @@ func TestEqualJobsRunOnce(t *testing.T) {
 
 func TestPeopleShareOnlyIfTheReportSaysSo(t *testing.T) {
 	t.Parallel()
-	s := e2e.New(t, e2e.Who+"    once: {}\n", "http: {owner_column: owner}")
-	s.Records.Exec("ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(40) NULL")
+	s := e2e.New(t, e2e.Who+"    once: {}\n", "")
 	ids := insert(s, 8, e2e.WhoParameters("a", 0.3))
 	for i, id := range ids {
 		if i < 6 { // the last two have no owner

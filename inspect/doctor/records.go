@@ -9,7 +9,7 @@ import (
 func checkTable(ctx context.Context, d *doctor) Finding {
 	return newFinding("records", Fail, "table and columns are as configured", d.Records.Check(ctx),
 		"run fanfold migrate to make Fanfold's own table, or map yours with records.columns, with \"-\" for a column that "+
-			"it lacks; add the columns that http.owner_column and lanes.by name; the account needs SELECT and UPDATE on it")
+			"it lacks; add the column that lanes.by names; the account needs SELECT and UPDATE on it")
 }
 
 // checkInstallation shows the tag that this installation puts into the names of its files.

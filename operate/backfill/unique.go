@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,8 +20,9 @@ import (
 func createUnique(ctx context.Context, jobs operate.Jobs, name string,
 	parameters []byte) (id string, before bool, err error) {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), parameters...))
+	of := record.Request{Report: name, Parameters: parameters}
 	for n := 1; ; n++ { // the number of records with these parameters that were deleted recently, and one
-		id, before, err = jobs.CreateOnce(ctx, fmt.Sprintf("unique/%x/%d", sum, n), name, parameters)
+		id, before, err = jobs.CreateOnce(ctx, fmt.Sprintf("unique/%x/%d", sum, n), of)
 		if !errors.Is(err, fault.Gone) {
 			return id, before, err
 		}

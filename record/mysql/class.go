@@ -13,6 +13,7 @@ import (
 var classes = map[uint16]record.Class{
 	1020: record.Deadlocked, // the record has changed since the snapshot (MariaDB with innodb_snapshot_isolation)
 	1044: record.Denied,     // no grant for the schema
+	1060: record.Exists,     // the column exists
 	1061: record.Exists,     // the index exists
 	1062: record.Duplicate,
 	1142: record.Denied,

@@ -49,6 +49,7 @@ func unlock(ctx context.Context, conn *sql.Conn, name string) error {
 // text: numbers beyond a double lose digits, and of two equal keys one remains.
 func records(t record.Table) []record.Migration {
 	table := statements.Table(t)
+	const name = "VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL"
 	return []record.Migration{{
 		Description: "create table " + table,
 		Statement: "CREATE TABLE IF NOT EXISTS " + table + ` (
@@ -67,6 +68,14 @@ func records(t record.Table) []record.Migration {
 		// A rebuild reads PENDING and PROCESSING records in the order of ids.
 		Description: "add index status_id to " + table, Statement: "ALTER TABLE " + table +
 			" ADD INDEX status_id (status, id)",
+	}, {
+		Description: "add column owner to " + table, Statement: "ALTER TABLE " + table + " ADD COLUMN owner " + name,
+	}, {
+		Description: "add column tenant to " + table, Statement: "ALTER TABLE " + table + " ADD COLUMN tenant " + name,
+	}, {
+		// An order page lists the newest records of an owner.
+		Description: "add index owner_id to " + table, Statement: "ALTER TABLE " + table +
+			" ADD INDEX owner_id (owner, id)",
 	}}
 }
 

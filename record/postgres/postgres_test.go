@@ -353,7 +353,7 @@ func TestReasonsOfTheEncoding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := s.Insert(t.Context(), "r", nil)
+		id, err := s.Insert(t.Context(), record.Request{Report: "r"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,9 +44,6 @@ func (r verdict) made(id int, file string) {
 	}
 }
 
-// addOwners adds the column with the owners of records.
-const addOwners = "ALTER TABLE file_download_record ADD COLUMN owner VARCHAR(8) NOT NULL DEFAULT ''"
-
 // row returns the values of a record.
 func (r *round) row(id int) string {
 	return fmt.Sprintf(`(%d, 'storm', '{"job": %d, "rows": %d}', '%s')`, id, r.asks(id), rowsOf(r.asks(id)), owner(id))

@@ -99,7 +99,6 @@ records: {database: db}
 sink: gs://%s/exports
 spool: {url: %s, above: %s}
 limits: {lease: %s, recover_after: 2s, shutdown_timeout: 2s, running_jobs: 150, tasks: 8, large_files: 4}
-http: {owner_column: owner}
 %s
 reports:
 %s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, r.spool.url(), above, lease, lanesOf(r.seed),
@@ -217,7 +216,6 @@ var gateStatements = []string{
 // historyStatements make the database record every change of a record, in order and in the same
 // transaction.
 var historyStatements = []string{
-	addOwners,
 	`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
 	`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
 		IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN

@@ -153,7 +153,7 @@ func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (
 	if d.full {
 		name = demoFullReport
 	}
-	id, err := b.Records.Insert(ctx, name, []byte(demoParameters))
+	id, err := b.Records.Insert(ctx, record.Request{Report: name, Parameters: []byte(demoParameters)})
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,6 @@ const laned = `
 // lanedLimits are its lanes.
 const lanedLimits = `
 limits: {lease: 2s, recover_after: 1s}
-http: {owner_column: person}
 lanes: {by: BY, running: 2, classes: {bulk: {running: 3}}}
 `
 
@@ -35,7 +34,6 @@ func newLaned(t *testing.T, by string) (*stack, func()) {
 	s := newStackAlone(t, nil, laned, strings.Replace(lanedLimits, "BY", by, 1))
 	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
 	s.Records.Exec("INSERT INTO held VALUES (1)")
-	s.Records.Exec("ALTER TABLE file_download_record ADD person VARCHAR(20), ADD INDEX (person)")
 	return s, hold(s.Stack)
 }
 
@@ -80,11 +78,11 @@ func TestLanes(t *testing.T) {
 		t.Errorf("%+v %v", v.Turn, err)
 	}
 	// A person's newer request replaces the one that waits.
-	s.Records.Exec("UPDATE file_download_record SET person = 'p' WHERE id = " + acme[7])
+	s.Records.Exec("UPDATE file_download_record SET owner = 'p' WHERE id = " + acme[7])
 	s.Jobs.Push(acme[7])
 	older := s.Records.Insert("two", `{"tenant": "acme"}`)
 	newer := s.Records.Insert("two", `{"tenant": "acme"}`)
-	s.Records.Exec("UPDATE file_download_record SET person = 'p' WHERE id IN (" + older + ", " + newer + ")")
+	s.Records.Exec("UPDATE file_download_record SET owner = 'p' WHERE id IN (" + older + ", " + newer + ")")
 	s.Jobs.Push(older)
 	s.Eventually("the older one waits", size(keys.ClassWaiting("bulk"), 9))
 	s.Jobs.Push(newer)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -66,7 +67,7 @@ func TestReleasesSideBySide(t *testing.T) {
 				return
 			case <-tick.C:
 			}
-			id, err := s.Process.Records.Insert(t.Context(), "changing", []byte(`{"seconds": "`+[]string{"0", "0.5", "3"}[n%3]+`"}`))
+			id, err := s.Process.Records.Insert(t.Context(), record.Request{Report: "changing", Parameters: []byte(`{"seconds": "` + []string{"0", "0.5", "3"}[n%3] + `"}`)})
 			if err == nil {
 				err = s.Operate.Jobs.Push(audit.With(t.Context(), &audit.Actor{Who: "test"}), id)
 			}

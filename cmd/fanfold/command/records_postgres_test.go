@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -137,7 +138,7 @@ func TestGrantsInPostgres(t *testing.T) {
 	}
 	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Timers, redis.Z{Score: e2eTomorrow(), Member: "send_message-42-welcome"})
 	s.Records.InSnapshot(1)
-	if _, _, err := s.Process.Records.InsertOnce(t.Context(), "key", "who", []byte(e2e.WhoParameters("ann", 0))); err != nil {
+	if _, _, err := s.Process.Records.InsertOnce(t.Context(), "key", record.Request{Report: "who", Parameters: []byte(e2e.WhoParameters("ann", 0))}); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Process.Records.Submit(t.Context(), "timer", 1, "who", []byte(e2e.WhoParameters("ann", 0))); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -57,7 +58,7 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 				}
 				defer to.discard()
 			}
-			id, err := b.Operate.Jobs.Create(callerContext(c), r.Name, parameters)
+			id, err := b.Operate.Jobs.Create(callerContext(c), record.Request{Report: r.Name, Parameters: parameters})
 			if err != nil {
 				return err
 			}

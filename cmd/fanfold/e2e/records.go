@@ -30,7 +30,7 @@ func (r Records) Exec(query string, args ...any) {
 // Insert writes a record and returns its id.
 func (r Records) Insert(report, parameters string) string {
 	r.Helper()
-	id, err := r.store.Insert(r.Context(), report, []byte(cmp.Or(parameters, "{}")))
+	id, err := r.store.Insert(r.Context(), record.Request{Report: report, Parameters: []byte(cmp.Or(parameters, "{}"))})
 	if err != nil {
 		r.Fatal(err)
 	}

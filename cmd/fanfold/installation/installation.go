@@ -93,7 +93,7 @@ func (i *Installation) Exec(statement string, args ...any) {
 // Insert writes a record of report two and returns its id.
 func (i *Installation) Insert() string {
 	i.Helper()
-	id, err := i.Records.Insert(i.Context(), "two", []byte("{}"))
+	id, err := i.Records.Insert(i.Context(), record.Request{Report: "two", Parameters: []byte("{}")})
 	i.OK(err)
 	return id
 }

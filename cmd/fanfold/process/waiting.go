@@ -10,7 +10,6 @@ import (
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/waiting"
 )
 
@@ -39,12 +38,9 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 	if err != nil {
 		return nil, err
 	}
-	var people *record.People
-	if column := p.Config.HTTP.OwnerColumn; column != "" {
-		people = p.Records.People(column)
-	}
 	o := waiting.Options{
-		Seal: seal, Inspect: in, People: people, Find: p.Object, Language: p.Config.HTTP.Language, Log: p.log,
+		Seal: seal, Inspect: in, People: p.Records.People(), Find: p.Object, Language: p.Config.HTTP.Language,
+		Log: p.log,
 	}
 	if p.Config.HTTP.Cancel && !p.Config.HTTP.ReadOnly {
 		o.Cancel = p.Operate.Jobs.Cancel
@@ -70,8 +66,7 @@ func (p site) links() func(ctx context.Context, id string) string {
 }
 
 // PageURL returns the address of a record's waiting page, valid until the given time. Anyone who has
-// the address can read the page. If http.owner_column names a column, the page also lists the earlier
-// exports of the record's person.
+// the address can read the page. If the record has an owner, the page also lists the owner's earlier exports.
 func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (string, error) {
 	site := p.Config.HTTP
 	switch {
@@ -95,10 +90,8 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 		return "", p.Inspect.Jobs.NoRecord(id)
 	}
 	pass := waiting.Pass{ID: id, Mark: mark, Expires: until}
-	if site.OwnerColumn != "" {
-		if pass.Person, err = p.Records.People(site.OwnerColumn).Of(ctx, id); err != nil {
-			return "", fmt.Errorf("http.owner_column: %w", err)
-		}
+	if pass.Person, err = p.Records.People().Of(ctx, id); err != nil {
+		return "", fmt.Errorf("owner of the record: %w", err)
 	}
 	return site.URL + "/r/" + seal.Seal(pass), nil
 }

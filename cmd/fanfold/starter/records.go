@@ -31,6 +31,8 @@ var usual = map[string][]string{
 	"error":      {"error", "error_message", "error_msg", "fail_reason", "failure", "reason", "message", "remark"},
 	"rows":       {"row_count", "rows", "total", "total_count", "record_count"},
 	"created":    {"created_at", "created", "create_time", "created_time", "gmt_create"},
+	"owner":      {"owner"},
+	"tenant":     {"tenant"},
 	"updated": {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time",
 		"gmt_modified", "last_modified"},
 }
@@ -59,7 +61,7 @@ func (t *table) recordColumns() (columns map[string]string, missing []string) {
 			columns[name] = found.Name
 		case found == nil && report.RecordColumns[name]:
 			missing = append(missing, name)
-		case found == nil && name != "created":
+		case found == nil && name != "created" && name != "owner" && name != "tenant":
 			columns[name] = "-"
 		}
 	}
