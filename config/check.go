@@ -150,7 +150,7 @@ func (k *checker) checkSite() {
 	}
 	if tokens := s.First("tokens", "tokens_file").Hidden(); tokens.Given() && !s.Wrong("tokens", "tokens_file") {
 		if _, err := report.ParseTokens(site.Tokens.Reveal()); err != nil {
-			tokens.Problem(err.Error(), "Create each line with fanfold user token NAME")
+			tokens.Problem(err.Error(), "Create each line with fanfold user token SERVICE")
 		}
 	}
 	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {

@@ -43,7 +43,7 @@ type Scope struct {
 
 var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// ParseTokens reads lines NAME:DIGEST, as fanfold user token writes them, and returns the SHA-256 digests of tokens by
+// ParseTokens reads lines NAME:DIGEST, as fanfold user token prints them, and returns the SHA-256 digests of tokens by
 // name. Like ParseUsers, it skips empty lines and those that begin with #, and its error has no part of the text.
 func ParseTokens(text string) (map[string]string, error) {
 	return parseLines(text, digestForm, "SHA-256 digest of 64 digits 0-9, a-f")

@@ -44,12 +44,12 @@ input:
 		},
 	})
 	c.AddCommand(&cobra.Command{
-		Use:   "token NAME",
+		Use:   "token SERVICE",
 		Short: "Print a new token for a service, and a line of http.tokens_file",
 		Long: `Token makes a random token for the API. It prints the token on standard error, once, and
-the line NAME:DIGEST for http.tokens_file, which does not contain it:
+the line SERVICE:DIGEST for http.tokens_file, which does not contain it:
 
-    fanfold user token shop >> tokens`,
+    fanfold user token shop >> service-tokens`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !report.ValidUser(args[0]) {
