@@ -59,20 +59,21 @@ type API struct {
 type route struct {
 	method, path string
 	handle       func(a *API, w http.ResponseWriter, r *http.Request) error
-	long         bool // the handler sets its own timeouts, not requestTimeout
+	right        string // on the report or the record of the path, otherwise on all; anyone: none
+	long         bool   // the handler sets its own timeouts, not requestTimeout
 }
 
 // routes has all operations.
 var routes = []route{
-	{"GET", "/reports", (*API).reports, false},
-	{"POST", "/reports/{report}/jobs", (*API).create, false},
-	{"GET", "/jobs/{id}", (*API).job, false},
-	{"GET", "/jobs/{id}/events", (*API).events, true},
-	{"GET", "/jobs/{id}/file", (*API).file, true},
-	{"POST", "/jobs/{id}/cancel", (*API).cancel, false},
-	{"POST", "/jobs/{id}/retry", (*API).retry, false},
-	{"GET", "/audit", listActs, false},
-	{"GET", "/openapi.json", (*API).document, false},
+	{"GET", "/reports", (*API).reports, anyone, false},
+	{"POST", "/reports/{report}/jobs", (*API).create, report.Order, false},
+	{"GET", "/jobs/{id}", (*API).job, report.See, false},
+	{"GET", "/jobs/{id}/events", (*API).events, report.See, true},
+	{"GET", "/jobs/{id}/file", (*API).file, report.Download, true},
+	{"POST", "/jobs/{id}/cancel", (*API).cancel, report.Operate, false},
+	{"POST", "/jobs/{id}/retry", (*API).retry, report.Operate, false},
+	{"GET", "/audit", listActs, report.Operate, false},
+	{"GET", "/openapi.json", (*API).document, anyone, false},
 }
 
 // New makes an API. It does no I/O.
@@ -132,7 +133,11 @@ func (a *API) handler(of route) http.Handler {
 			}.Write(w)
 			return
 		}
-		if err := of.handle(a, w, r); err != nil {
+		err := rights{a}.check(r, of)
+		if err == nil {
+			err = of.handle(a, w, r)
+		}
+		if err != nil {
 			a.problemOf(r, err).Write(w)
 		}
 	})

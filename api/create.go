@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +33,11 @@ type created struct {
 // create inserts the record of a job and pushes its id.
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	of := a.o.Inspect.Config.Reports[r.PathValue("report")]
-	if of == nil {
+	if of == nil || !(rights{a}).visible(r, of.Name) {
 		return problem{
 			Status: http.StatusNotFound, Code: "report",
 			Detail: "there is no report " + report.Shorten(r.PathValue("report")),
-			Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports))),
+			Remedy: "The reports are " + report.Listing(rights{a}.names(r)),
 		}
 	}
 	key, err := idempotencyKey(r)
@@ -55,13 +53,15 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := trace.WithParent(r.Context(), r.Header.Get(trace.Field))
+	who := access.Of(r.Context())
 	request := record.Request{Report: of.Name, Parameters: parameters}
+	request.Owner, request.Tenant = who.For(of.Name)
 	var id string
 	var before bool
 	if key == "" {
 		id, err = a.o.Operate.Jobs.Create(ctx, request)
 	} else {
-		id, before, err = a.o.Operate.Jobs.CreateOnce(ctx, key, request)
+		id, before, err = a.o.Operate.Jobs.CreateOnce(ctx, scoped(who, key), request)
 	}
 	if id == "" {
 		return err

@@ -2,9 +2,7 @@ package api
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -32,12 +30,12 @@ type parameter struct {
 }
 
 // reports lists the reports.
-func (a *API) reports(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
 	list := []reportItem{}
-	for _, name := range slices.Sorted(maps.Keys(a.o.Inspect.Config.Reports)) {
-		r := a.o.Inspect.Config.Reports[name]
-		of := reportItem{name, r.Description, []parameter{}}
-		for _, p := range r.Parameters {
+	for _, name := range (rights{a}).names(r) {
+		one := a.o.Inspect.Config.Reports[name]
+		of := reportItem{name, one.Description, []parameter{}}
+		for _, p := range one.Parameters {
 			one := parameter{
 				Name: p.Name, Type: p.Type, List: p.List, Required: p.Default == nil, Description: p.Description,
 				Options: p.Options, Minimum: p.Minimum, Maximum: p.Maximum, Pattern: p.Pattern.String(),

@@ -71,6 +71,7 @@ func check(r *decode.Reader, kinds Kinds, f *file) *Config {
 	}
 	k.checkPartial()
 	checkLanes(k)
+	checkGroups(k)
 	checkTasks(c, k.Of(&f.Limits).Get("tasks"))
 	for i := range f.Timers {
 		k.checkTimer(i)
@@ -131,7 +132,7 @@ func (k Kinds) checkSink(s decode.Section, of *report.Sink) {
 // minKey is the minimum length of a secret that cannot be guessed.
 const minKey = 32
 
-// checkSite validates the key that seals links, the users and the operators.
+// checkSite validates the key that seals links, the users, the tokens and the groups.
 func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
 	at := s.First("link_secret", "link_secret_file").Hidden()
@@ -147,19 +148,15 @@ func (k *checker) checkSite() {
 				"Write the addresses of the proxies")
 		}
 	}
-	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
-		known, err := report.ParseUsers(site.Users.Reveal())
-		if err != nil {
-			users.Problem(err.Error(), "Create each line with fanfold user hash USER")
-		}
-		for _, name := range site.Operators {
-			if err == nil && site.TrustedHeader.Name == "" && known[name] == "" {
-				s.Get("operators").Problem(name+" is not one of the users", "Correct the name, or add the user")
-			}
+	if tokens := s.First("tokens", "tokens_file").Hidden(); tokens.Given() && !s.Wrong("tokens", "tokens_file") {
+		if _, err := report.ParseTokens(site.Tokens.Reveal()); err != nil {
+			tokens.Problem(err.Error(), "Create each line with fanfold user token SERVICE")
 		}
 	}
-	if len(site.Operators) > 0 && !site.HasLogin() && !s.Get("users").Given() && !s.Get("users_file").Given() {
-		s.Get("operators").Problem("operators requires a login", "Add users_file or trusted_header")
+	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
+		if _, err := report.ParseUsers(site.Users.Reveal()); err != nil {
+			users.Problem(err.Error(), "Create each line with fanfold user hash USER")
+		}
 	}
 }
 

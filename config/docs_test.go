@@ -21,7 +21,7 @@ var tables = map[string]reflect.Type{
 	"listeners": reflect.TypeFor[listenerFields](), "http columns": reflect.TypeFor[http.Field](),
 	"request": reflect.TypeFor[http.Request](), "submit": reflect.TypeFor[http.Submit](), "poll": reflect.TypeFor[http.Poll](), "result": reflect.TypeFor[http.Result](),
 	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "sink": reflect.TypeFor[report.Sink](), "spool": reflect.TypeFor[report.Spool](), "divide": reflect.TypeFor[report.Divide](), "protect": reflect.TypeFor[report.Protect](), "file": reflect.TypeFor[report.File](), "columns": reflect.TypeFor[report.FileColumn](),
-	"lanes": reflect.TypeFor[report.Lanes](), "lane by": reflect.TypeFor[report.LaneBy](), "lane weights": reflect.TypeFor[report.LaneWeight](), "classes": reflect.TypeFor[report.Class](),
+	"lanes": reflect.TypeFor[report.Lanes](), "lane by": reflect.TypeFor[report.LaneBy](), "lane weights": reflect.TypeFor[report.LaneWeight](), "classes": reflect.TypeFor[report.Class](), "groups": reflect.TypeFor[report.Group](),
 	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](), "schedule": reflect.TypeFor[scheduleFields](),
 }
 

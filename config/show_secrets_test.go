@@ -21,6 +21,9 @@ const sentinel = "s3ntinel-Zq7"
 // hashed is a password as htpasswd -B writes it.
 const hashed = "$2y$05$s3ntinelZq7s3ntinelZq7s3ntinelZq7s3ntinelZq7s3ntinelZ"
 
+// digested is the digest of a token: it is hidden like the hashes of passwords.
+const digested = "5e7ab15e5e7ab15e5e7ab15e5e7ab15e5e7ab15e5e7ab15e5e7ab15e5e7ab15e"
+
 // secretFiles are configurations that together have every secret field. {variable} stands for a variable with the
 // sentinel.
 var secretFiles = map[string]string{
@@ -35,7 +38,7 @@ apis:
 traces: {url: "https://h/s3ntinel-Zq7", headers: {X-Token: "{variable}"}}
 records: {database: main, filter: "note = '{variable}'"}
 sink: file:///tmp/x
-http: {link_secret: s3ntinel-Zq7-0123456789-0123456789, users: "oncall:` + hashed + `", operators: [oncall]}
+http: {link_secret: s3ntinel-Zq7-0123456789-0123456789, users: "oncall:` + hashed + `", tokens: "shop:` + digested + `", groups: {oncall: {users: [oncall], may: [see, download, order, operate]}, readers: {users: ["*"], may: [see, download]}}}
 reports:
   one:
     description: for {variable}

@@ -168,7 +168,9 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	if len(wrong) > 0 {
 		return outcome{}, form
 	}
-	id, err := c.operate.Jobs.Create(ctx, record.Request{Report: of.Name, Parameters: report.EncodeBound(values)})
+	request := record.Request{Report: of.Name, Parameters: report.EncodeBound(values)}
+	request.Owner, request.Tenant = access.Of(ctx).For(of.Name)
+	id, err := c.operate.Jobs.Create(ctx, request)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -198,7 +198,7 @@ func TestPages(t *testing.T) {
 				continue // it asks a server
 			}
 			r, w := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+p.Path, nil), httptest.NewRecorder()
-			d.ServeHTTP(w, r)
+			loggedIn(t, d).ServeHTTP(w, r)
 			if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "<img") || !strings.Contains(text, "</html>") {
 				t.Errorf("%s, %s: %d %s", name, p.Name, w.Code, text)
 			}

@@ -84,6 +84,8 @@ func (d *Dashboard) template(name string) *template.Template {
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title string, err error) {
 	code := http.StatusBadGateway
 	switch {
+	case errors.Is(err, errForbidden):
+		code = http.StatusForbidden
 	case errors.Is(err, fault.NotFound):
 		code = http.StatusNotFound
 	case errors.Is(err, fault.Input):

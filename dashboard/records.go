@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -73,7 +74,8 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 	if _, ok := spans[v.Since]; !ok {
 		v.Since = "day"
 	}
-	of := record.Filter{Report: v.Report, Since: spans[v.Since], Parameters: map[string]string{}}
+	of := record.Filter{Report: v.Report, Since: spans[v.Since], Parameters: map[string]string{},
+		Within: access.Of(ctx).Scopes(report.See)}
 	for _, s := range report.Statuses {
 		v.Statuses = append(v.Statuses, string(s))
 		if string(s) == v.Status {
@@ -169,6 +171,9 @@ func (p recordPages) one(ctx context.Context, id string) (found []inspect.Job, e
 			return nil
 		} else if err != nil {
 			return err
+		}
+		if !access.Of(ctx).Can(report.See, r.Report, r.Owner, r.Tenant) {
+			return nil
 		}
 		found = []inspect.Job{inspect.OfRecord(r)}
 		return p.o.Inspect.Jobs.Times(ctx, &found[0])

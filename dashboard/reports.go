@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -72,7 +73,11 @@ func (l listPages) definitions(r *http.Request, s *sample, form *wrongForm) repo
 		running[j.Report]++
 	}
 	var all []definition
+	who := access.Of(r.Context())
 	for _, name := range slices.Sorted(maps.Keys(l.o.Inspect.Config.Reports)) {
+		if !who.May(report.See, name) && !who.May(report.Order, name) {
+			continue
+		}
 		one := definition{
 			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name], Plan: l.plans[name],
 			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),

@@ -21,13 +21,19 @@ import (
 // asOperator asks a dashboard for a page, as the server does.
 func asOperator(t *testing.T, d *Dashboard, path string) (int, string) {
 	t.Helper()
+	w := httptest.NewRecorder()
+	loggedIn(t, d).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
+	return w.Code, w.Body.String()
+}
+
+// loggedIn returns a dashboard without a login, in which everyone may do everything.
+func loggedIn(t testing.TB, d *Dashboard) http.Handler {
+	t.Helper()
 	site, err := access.New(report.Site{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := httptest.NewRecorder()
-	site.Login("dashboard", d).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
-	return w.Code, w.Body.String()
+	return site.Login("dashboard", d)
 }
 
 // TestSweepOfMoreThanTheSample: if a sample has only the newest dead jobs, pages do not show their number as that

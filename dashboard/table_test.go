@@ -129,10 +129,11 @@ func BenchmarkJobs(b *testing.B) {
 	d := New(Options{Inspect: &inspect.Inspector{}})
 	d.jobs.reasons.next = time.Now().Add(time.Hour) // no query: the dashboard has no Inspector
 	d.sampler.now.Store(tenThousand())
+	h := loggedIn(b, d)
 	for b.Loop() {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(context.Background(), "GET", "/jobs?sort=-data&page=5", nil)
-		if d.ServeHTTP(w, r); w.Code != http.StatusOK {
+		if h.ServeHTTP(w, r); w.Code != http.StatusOK {
 			b.Fatal(w.Body.String())
 		}
 	}

@@ -47,6 +47,8 @@ type Job struct {
 
 	Rows     *int64     `json:"rows,omitempty"`        // of the file
 	Size     *int64     `json:"size,omitempty"`        // of the file, in bytes; an Inspector does not set it
+	Owner    string     `json:"owner,omitempty"`       // of the record
+	Tenant   string     `json:"tenant,omitempty"`      // of the record
 	Created  *time.Time `json:"created,omitempty"`     // when the record was inserted
 	Started  *time.Time `json:"started,omitempty"`     // start of the running or last attempt; see Times
 	Ended    *time.Time `json:"ended,omitempty"`       // when the record became final
@@ -55,7 +57,8 @@ type Job struct {
 
 // OfRecord returns a Job from a record alone.
 func OfRecord(r engine.Record) Job {
-	v := Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
+	v := Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error,
+		Owner: r.Owner, Tenant: r.Tenant}
 	if json.Valid(r.Parameters) {
 		v.Parameters = r.Parameters
 	}

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"regexp"
-	"strings"
-)
+import "regexp"
 
 // Site has the settings of serve --http.
 type Site struct {
@@ -18,13 +14,17 @@ type Site struct {
 	Language string `yaml:"language" form:"language" default:"en"`
 	// `true` lets everyone who has the link of a waiting page cancel its report, unless `read_only` is set
 	Cancel bool `yaml:"cancel" default:"false"`
-	// Users with passwords, as `fanfold user hash` prints them. All pages except waiting pages then require a login
+	// Users with passwords, as `fanfold user hash` prints them. All pages except those behind links then require a
+	// login
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets
 	TrustedHeader TrustedHeader `yaml:"trusted_header"`
-	// Users who may make changes; other users only read. Without `users` and `trusted_header`, everyone who can
-	// reach the loopback interface may
-	Operators []string `yaml:"operators" form:"user"`
+	// Tokens of services, for the API, as `fanfold user token` prints them
+	Tokens Secret `yaml:"tokens" file:"tokens_file"`
+	// Rights of users and services, by a name that you choose. Without groups, everyone who logs in may see and
+	// download, and nobody may make changes. Without `users` and `trusted_header`, everyone who can reach the loopback
+	// interface may do everything
+	Groups []Group `yaml:"groups" min:"1" unset:"everyone: see, download"`
 	// `true` refuses all changes over HTTP
 	ReadOnly bool `yaml:"read_only" default:"false"`
 }
@@ -38,7 +38,7 @@ type TrustedHeader struct {
 }
 
 // HasLogin reports whether users must log in.
-func (s Site) HasLogin() bool { return s.Users != "" || s.TrustedHeader.Name != "" }
+func (s Site) HasLogin() bool { return s.Users != "" || s.TrustedHeader.Name != "" || s.Tokens != "" }
 
 var (
 	userForm = regexp.MustCompile(`^[0-9A-Za-z._@+-]{1,100}$`)
@@ -52,27 +52,5 @@ func ValidUser(name string) bool { return userForm.MatchString(name) }
 // name. It skips empty lines and those that begin with #. The error has the number of the line,
 // but no part of its text.
 func ParseUsers(text string) (map[string]string, error) {
-	users := map[string]string{}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name, hash, _ := strings.Cut(line, ":")
-		switch {
-		case !ValidUser(name):
-			return nil, fmt.Errorf("line %d does not begin with a user name and a colon", n)
-		case !hashForm.MatchString(hash):
-			return nil, fmt.Errorf("line %d has no bcrypt hash with a cost from 4 to 14", n)
-		case users[name] != "":
-			return nil, fmt.Errorf("line %d repeats a user of another line", n)
-		}
-		users[name] = hash
-	}
-	if len(users) == 0 {
-		return nil, fmt.Errorf("no users")
-	}
-	return users, nil
+	return parseLines(text, hashForm, "bcrypt hash with a cost from 4 to 14")
 }

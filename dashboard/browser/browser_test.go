@@ -51,7 +51,7 @@ databases: {db: {dsn: "%s"}}
 records: {database: db}
 sink: file://%s/files
 limits: {shutdown_timeout: 1s}
-http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall], cancel: true}
+http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, groups: {oncall: {users: [oncall], may: [see, download, order, operate]}, readers: {users: ["*"], may: [see, download]}}, cancel: true}
 timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {id: "{id}"}}}}
 reports:
   tagged-withdrawals:

@@ -14,46 +14,18 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Role is what a user may do.
-type Role int
-
-// The roles. Each includes the rights of the one before it.
-const (
-	Viewer   Role = iota + 1 // reads
-	Operator                 // makes changes
-)
-
-// Who is the user of a request.
-type Who struct {
-	Name string // empty: there is no login
-	Role Role
-}
-
-// May reports whether the user has a role.
-func (w Who) May(r Role) bool { return w.Role >= r }
-
-// Operator reports whether the user may make changes.
-func (w Who) Operator() bool { return w.May(Operator) }
-
-type key struct{}
-
-// Of returns the user of a request that Login has accepted.
-func Of(ctx context.Context) Who {
-	who, _ := ctx.Value(key{}).(Who)
-	return who
-}
-
 // Site decides which requests are accepted.
 type Site struct {
-	hosts     map[string]bool // host names that requests may have, besides addresses of this machine
-	path      string          // before every path, such as /fanfold; empty: none
-	users     *users          // who log in with a password; nil: none
-	header    string          // in which a proxy names the user; empty: no proxy
-	proxies   []netip.Prefix
-	operators map[string]bool
-	readOnly  bool
-	public    bool
-	log       *slog.Logger
+	hosts    map[string]bool // host names that requests may have, besides addresses of this machine
+	path     string          // before every path, such as /fanfold; empty: none
+	users    *users          // who log in with a password; nil: none
+	header   string          // in which a proxy names the user; empty: no proxy
+	proxies  []netip.Prefix
+	tokens   tokens
+	groups   []report.Group
+	readOnly bool
+	public   bool
+	log      *slog.Logger
 
 	// Audit appends an act to the audit stream; nil: there is none. Set it before the first request.
 	Audit func(context.Context, *audit.Actor, audit.Act)
@@ -61,8 +33,11 @@ type Site struct {
 
 // New makes the Site of a validated configuration.
 func New(c report.Site, log *slog.Logger) (*Site, error) {
-	s := &Site{hosts: map[string]bool{"localhost": true}, operators: map[string]bool{}, readOnly: c.ReadOnly,
+	s := &Site{hosts: map[string]bool{"localhost": true}, groups: c.Groups, readOnly: c.ReadOnly,
 		header: c.TrustedHeader.Name, log: log}
+	if len(c.Groups) == 0 {
+		s.groups = []report.Group{{Users: []string{everyone}, May: []string{report.See, report.Download}}}
+	}
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
 		if err != nil {
@@ -79,6 +54,13 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 		}
 		s.users = newUsers(known)
 	}
+	if c.Tokens != "" {
+		known, err := report.ParseTokens(c.Tokens.Reveal())
+		if err != nil {
+			return nil, fmt.Errorf("http.tokens: %w", err)
+		}
+		s.tokens = newTokens(known)
+	}
 	for _, text := range c.TrustedHeader.Proxies {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -90,9 +72,6 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 		}
 		s.proxies = append(s.proxies, network)
 	}
-	for _, name := range c.Operators {
-		s.operators[name] = true
-	}
 	return s, nil
 }
 
@@ -103,7 +82,7 @@ func (s *Site) Path() string { return s.path }
 func (s *Site) Public() bool { return s.public }
 
 // HasLogin reports whether the Site identifies users.
-func (s *Site) HasLogin() bool { return s.users != nil || s.header != "" }
+func (s *Site) HasLogin() bool { return s.users != nil || s.header != "" || s.tokens != nil }
 
 // Loopback reports whether an address, with or without a port, is on the loopback interface.
 func Loopback(address string) bool {

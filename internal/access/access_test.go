@@ -49,6 +49,9 @@ func ask(t *testing.T, h http.Handler, method, host string, set func(r *http.Req
 	return w
 }
 
+// operated lets oncall do everything, and others see and download.
+var operated = []report.Group{{Users: []string{"oncall"}, May: report.Rights}, {Users: []string{"*"}, May: []string{report.See, report.Download}}}
+
 func site(t *testing.T, c report.Site, log *slog.Logger) http.Handler {
 	t.Helper()
 	if log == nil {
@@ -128,9 +131,9 @@ func TestRoles(t *testing.T) {
 	says := func(from string, values ...string) func(*http.Request) {
 		return func(r *http.Request) { r.RemoteAddr, r.Header["X-Forwarded-User"] = from, values }
 	}
-	login := report.Site{Users: users, Operators: []string{"oncall"}}
-	proxy := report.Site{TrustedHeader: proxied, Operators: []string{"oncall"}}
-	both := report.Site{Users: users, TrustedHeader: proxied, Operators: []string{"oncall"}}
+	login := report.Site{Users: users, Groups: operated}
+	proxy := report.Site{TrustedHeader: proxied, Groups: operated}
+	both := report.Site{Users: users, TrustedHeader: proxied, Groups: operated}
 	for name, c := range map[string]struct {
 		site      report.Site
 		set       func(*http.Request)
@@ -141,7 +144,7 @@ func TestRoles(t *testing.T) {
 		"read only":            {report.Site{ReadOnly: true}, nil, 200, 403, ""},
 		"no user":              {login, nil, 401, 401, ""},
 		"operator":             {login, basic("oncall", "secret"), 200, 200, "oncall"},
-		"operator, read only":  {report.Site{Users: users, Operators: []string{"oncall"}, ReadOnly: true}, basic("oncall", "secret"), 200, 403, "oncall"},
+		"operator, read only":  {report.Site{Users: users, Groups: operated, ReadOnly: true}, basic("oncall", "secret"), 200, 403, "oncall"},
 		"viewer":               {login, basic("reader", "other"), 200, 403, "reader"},
 		"wrong password":       {login, basic("oncall", "other"), 401, 401, ""},
 		"no password":          {login, basic("oncall", ""), 401, 401, ""},
@@ -177,7 +180,7 @@ func TestAudit(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	h := site(t, report.Site{Users: report.Secret("oncall:" + hash(t, "secret") + "\nreader:" + hash(t, "other")), Operators: []string{"oncall"}, URL: "http://x/fanfold"}, log)
+	h := site(t, report.Site{Users: report.Secret("oncall:" + hash(t, "secret") + "\nreader:" + hash(t, "other")), Groups: operated, URL: "http://x/fanfold"}, log)
 	ask(t, h, "GET", "x", func(r *http.Request) { r.SetBasicAuth("oncall", "secret") })
 	if out.String() != "" {
 		t.Errorf("a line for what changes nothing: %s", out.String())

@@ -48,7 +48,7 @@ func TestForwardedAddress(t *testing.T) {
 func TestEveryRequestIsAnAct(t *testing.T) {
 	t.Parallel()
 	s, err := New(report.Site{Users: report.Secret("ann:" + hash(t, "secret") + "\nreader:" + hash(t, "other")),
-		Operators: []string{"ann"}}, slog.New(slog.DiscardHandler))
+		Groups: []report.Group{{Users: []string{"ann"}, May: report.Rights}}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestEveryRequestIsAnAct(t *testing.T) {
 	send("POST", "/unknown", "ann", "secret")
 	send("POST", "/jobs/1111/cancel", "ann", "wrong")
 	want := []string{
-		`reader api 10.1.1.1: cancel "1111" refused You may only read: http.operators names the users who may make changes.`,
+		`reader api 10.1.1.1: cancel "1111" refused You may only read: http.groups names who may make changes.`,
 		`ann api 10.1.1.1: retry "x" refused Bad Request`,
 		`ann api 10.1.1.1: broken "" failed `,
 		`ann api 10.1.1.1: unknown "" done `,

@@ -11,70 +11,115 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Login identifies the user. Viewers may read; operators may also make changes, which are all requests
-// except GET and HEAD. Every change is logged, and is in the audit stream as an act by that face.
-func (s *Site) Login(face string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, ok, err := s.name(r)
-		if err != nil {
-			w.Header().Set("Retry-After", "5")
-			http.Error(w, "Too many logins at once: try again in a moment.", http.StatusTooManyRequests)
-			return
-		}
-		if !ok {
-			if s.users != nil {
-				w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
-			}
-			http.Error(w,
-				"Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header.", http.StatusUnauthorized)
-			return
-		}
-		who := Who{Name: name, Role: Viewer}
-		if !s.readOnly && (!s.HasLogin() || s.operators[name]) {
-			who.Role = Operator
-		}
-		r = r.WithContext(context.WithValue(r.Context(), key{}, who))
-		actor := &audit.Actor{Who: name, By: face, From: s.from(r), Log: s.log}
-		switch {
-		case r.Method == http.MethodGet || r.Method == http.MethodHead:
-			s.read(w, r, who.Name, next)
-		case !who.Operator():
-			s.audit(r, actor, http.StatusForbidden, s.refusal(), nil)
-			http.Error(w, s.refusal(), http.StatusForbidden)
-		default:
-			s.change(w, r, actor, next)
-		}
-	})
+// everyone is the name that a group has for all users who log in.
+const everyone = "*"
+
+// Login identifies the user, or the service by its token, which only the API takes. Whoever has the right to change
+// anything may send other requests than GET and HEAD: the handlers decide what exactly. Every change is logged, and is
+// in the audit stream as an act by that face.
+func (s *Site) Login(face string, next http.Handler) http.Handler { return login{s, face, next} }
+
+// login is the handler of a face that requires a login.
+type login struct {
+	*Site
+	face string
+	next http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (l login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	who, ok, err := l.who(r)
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "Too many logins at once: try again in a moment.", http.StatusTooManyRequests)
+		return
+	}
+	if !ok {
+		l.unknown(w)
+		return
+	}
+	r = r.WithContext(context.WithValue(r.Context(), key{}, who))
+	actor := &audit.Actor{Who: who.Name, By: l.face, From: l.from(r), Log: l.log}
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		l.read(w, r, who.Name, l.next)
+	case !who.Changes():
+		l.audit(r, actor, http.StatusForbidden, l.refusal(), nil)
+		http.Error(w, l.refusal(), http.StatusForbidden)
+	default:
+		l.change(w, r, actor, l.next)
+	}
+}
+
+// unknown answers a request without a valid login.
+func (l login) unknown(w http.ResponseWriter) {
+	text := "Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header."
+	if l.users != nil {
+		w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
+	}
+	if l.face == audit.API && l.tokens != nil {
+		w.Header().Add("WWW-Authenticate", `Bearer realm="Fanfold"`)
+		text = "Send the header Authorization: Bearer TOKEN, with a token of http.tokens. " + text
+	}
+	http.Error(w, text, http.StatusUnauthorized)
 }
 
 // refusal says why a user may not make changes.
-func (s *Site) refusal() string {
-	if s.readOnly {
+func (l login) refusal() string {
+	if l.readOnly {
 		return "This server is read only: http.read_only is set."
 	}
-	return "You may only read: http.operators names the users who may make changes."
+	return "You may only read: http.groups names who may make changes."
 }
 
-// name returns the name of the user; false: the login is missing or wrong. Without a login in the
-// configuration the name is empty. The only error is errBusy.
-func (s *Site) name(r *http.Request) (string, bool, error) {
-	if s.header != "" && s.proxied(r) {
-		if values := r.Header.Values(s.header); len(values) == 1 && report.ValidUser(values[0]) {
+// who returns the user, or the service, of a request; false: the login is missing or wrong. The only error is errBusy.
+func (l login) who(r *http.Request) (Who, bool, error) {
+	if !l.HasLogin() {
+		return Who{all: true, reads: l.readOnly}, true, nil
+	}
+	if _, has := bearer(r); has && l.face == audit.API {
+		name := l.tokens.name(r)
+		if name == "" {
+			l.log.Warn("token refused", "from", l.from(r))
+		}
+		return l.member(name, func(g report.Group) bool { return slices.Contains(g.Tokens, name) }), name != "", nil
+	}
+	name, ok, err := l.name(r)
+	return l.member(name, func(g report.Group) bool {
+		return slices.Contains(g.Users, everyone) || slices.Contains(g.Users, name)
+	}), ok, err
+}
+
+// member returns the user with a name, who is in some groups.
+func (l login) member(name string, in func(report.Group) bool) Who {
+	who := Who{Name: name, reads: l.readOnly}
+	for _, g := range l.groups {
+		if in(g) {
+			who.groups = append(who.groups, g)
+		}
+	}
+	return who
+}
+
+// name returns the name of the user; false: the login is missing or wrong. The only error is errBusy.
+func (l login) name(r *http.Request) (string, bool, error) {
+	if l.header != "" && l.proxied(r) {
+		if values := r.Header.Values(l.header); len(values) == 1 && report.ValidUser(values[0]) {
 			return values[0], true, nil
 		}
 	}
-	if s.users != nil {
-		name, password, ok := r.BasicAuth()
-		if !ok {
-			return "", false, nil
-		}
-		if ok, err := s.users.check(r.Context(), name, password); ok || err != nil {
-			return name, ok, err
-		}
-		s.log.Warn("login refused", "user", shown(name), "from", s.from(r))
+	if l.users == nil {
 		return "", false, nil
 	}
-	return "", s.header == "", nil
+	name, password, ok := r.BasicAuth()
+	if !ok {
+		return "", false, nil
+	}
+	if ok, err := l.users.check(r.Context(), name, password); ok || err != nil {
+		return name, ok, err
+	}
+	l.log.Warn("login refused", "user", shown(name), "from", l.from(r))
+	return "", false, nil
 }
 
 // proxied reports whether a request comes from a trusted proxy.

@@ -45,7 +45,7 @@ var changingCommands = map[string][2]string{
 // processes, whose acts are those of their users.
 var otherCommands = []string{"audit", "config show", "dead ls", "delay ls", "demo", "doctor", "explain", "init", "list",
 	"migrate", "pause ls", "quarantine ls", "quarantine show", "repartition", "serve", "status", "test", "timer ls", "top",
-	"url", "user hash", "validate", "version", "watch", "why"}
+	"url", "user hash", "user token", "validate", "version", "watch", "why"}
 
 // TestEveryCommandIsAudited: every command that changes something has an entry, with the user and the host. A new
 // command must be in one of the lists.

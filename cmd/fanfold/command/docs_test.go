@@ -124,6 +124,8 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				return os.ReadFile("../../../config/testdata/ca.pem")
 			case strings.HasSuffix(name, ".htpasswd"):
 				return []byte("oncall:$2y$05$" + strings.Repeat("x", 53) + "\n"), nil
+			case strings.HasSuffix(name, "service-tokens"):
+				return []byte("shop:" + strings.Repeat("0", 64) + "\n"), nil
 			}
 			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},

@@ -50,7 +50,7 @@ func TestNoSecretIsShown(t *testing.T) {
 databases: {db: {dsn: "{dsn}"}, refusing: {dsn: "nobody:%s@tcp(%s)/{schema}"}}
 apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}
 traces: {url: "%s", headers: {X-Token: "t0ken-Zq7"}}
-http: {link_secret: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
+http: {link_secret: %s, users: "oncall:%s", groups: {oncall: {users: [oncall], may: [see, download, order, operate]}, readers: {users: ["*"], may: [see, download]}}}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
 	var log testmain.Log
 	at := e2e.Address(t)
 	s.ServeInto(&log, at)

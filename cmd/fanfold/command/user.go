@@ -43,6 +43,24 @@ input:
 			return err
 		},
 	})
+	c.AddCommand(&cobra.Command{
+		Use:   "token SERVICE",
+		Short: "Print a new token for a service, and a line of http.tokens_file",
+		Long: `Token makes a random token for the API. It prints the token on standard error, once, and
+the line SERVICE:DIGEST for http.tokens_file, which does not contain it:
+
+    fanfold user token shop >> service-tokens`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !report.ValidUser(args[0]) {
+				return fault.Input.New("token %q: a name has up to 100 letters, digits, and ._@+-", args[0])
+			}
+			token, digest := access.NewToken()
+			fmt.Fprintln(c.ErrOrStderr(), token)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s:%s\n", args[0], digest)
+			return err
+		},
+	})
 	return c
 }
 

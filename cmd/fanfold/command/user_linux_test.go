@@ -2,6 +2,8 @@ package command
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -66,5 +68,27 @@ func TestUserHash(t *testing.T) {
 		}
 		_ = terminal.Close()
 		<-shown
+	}
+}
+
+// TestUserToken: the line has the digest of the token, which only standard error shows.
+func TestUserToken(t *testing.T) {
+	t.Parallel()
+	all, err := kinds.With()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, shown bytes.Buffer
+	root := newRoot(all)
+	root.SetOut(&out)
+	root.SetErr(&shown)
+	root.SetArgs([]string{"user", "token", "shop"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	token := strings.TrimSpace(shown.String())
+	tokens, err := report.ParseTokens(out.String())
+	if err != nil || len(token) < 40 || tokens["shop"] != fmt.Sprintf("%x", sha256.Sum256([]byte(token))) || strings.Contains(out.String(), token) {
+		t.Errorf("%q, %q: %v", out.String(), token, err)
 	}
 }

@@ -82,6 +82,7 @@ type browser struct {
 	base           string
 	log            *testmain.Log
 	name, password string
+	token          string // instead of them
 }
 
 // browse serves the site of a process. No role runs.
@@ -130,6 +131,9 @@ func (b browser) do(r *http.Request) (int, string, http.Header) {
 	b.t.Helper()
 	if b.name != "" {
 		r.SetBasicAuth(b.name, b.password)
+	}
+	if b.token != "" {
+		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
 	client := *http.DefaultClient
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,150 @@
+package process
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/record"
+)
+
+// TestIntruders: who has no right to a record gets the same answer as for one that does not exist.
+func TestIntruders(t *testing.T) {
+	t.Parallel()
+	token, digest := access.NewToken()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  tokens: "shop:%s"
+  groups:
+    oncall: {users: [oncall], may: [see, download, order, operate]}
+    own: {users: [ann, ben], reports: [slow], may: [see, order, download], own: true}
+    shop: {tokens: [shop], reports: [slow], may: [see, order, download], own: true}
+    acme: {users: [cid], may: [see, operate, order], tenant: acme}
+    viewers: {users: [viewer], may: [see]}`, usersFile(t, "oncall", "ann", "ben", "cid", "viewer"), digest))
+	nobody := browse(t, p)
+	as := func(name string) browser { return nobody.as(name, name+"-password") }
+	ids := map[string]string{}
+	if _, err := p.Rows.ExecContext(t.Context(), "ALTER TABLE file_download_record AUTO_INCREMENT = 1001"); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []record.Request{{Owner: "ann"}, {Owner: "ben"}, {Owner: "shop"}, {Owner: "zoe", Tenant: "acme"}, {Owner: "cid", Tenant: "other"}} {
+		of.Report, of.Parameters = "slow", []byte("{}")
+		id, err := p.Records.Insert(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[of.Owner] = id
+	}
+	const none = "4711"
+	service := nobody
+	service.token = token
+	for who, c := range map[string]struct {
+		by     browser
+		sees   []string
+		hidden []string
+	}{
+		"own records":    {as("ann"), []string{"ann"}, []string{"ben", "shop", "zoe", "cid"}},
+		"of the service": {service, []string{"shop"}, []string{"ann", "ben", "zoe", "cid"}},
+		"of the tenant":  {as("cid"), []string{"zoe"}, []string{"ann", "ben", "shop", "cid"}},
+		"everyone's":     {as("viewer"), []string{"ann", "ben", "shop", "zoe", "cid"}, nil},
+	} {
+		for _, owner := range c.sees {
+			if code, text, _ := c.by.ask("GET", "/api/v1/jobs/"+ids[owner]); code != http.StatusOK || !strings.Contains(text, owner) {
+				t.Errorf("%s: %s: %d %s", who, owner, code, text)
+			}
+		}
+		for _, path := range []string{"/api/v1/jobs/%s", "/api/v1/jobs/%s/events", "/api/v1/jobs/%s/file", "/jobs/%s"} {
+			if strings.HasPrefix(path, "/jobs") && c.by.token != "" {
+				continue
+			}
+			code, nothing, _ := c.by.ask("GET", fmt.Sprintf(path, none))
+			for _, owner := range c.hidden {
+				id := ids[owner]
+				got, text, _ := c.by.ask("GET", fmt.Sprintf(path, id))
+				if same := strings.ReplaceAll(text, id, none); got != http.StatusNotFound || got != code || same != nothing {
+					t.Errorf("%s: %s of %s: %d %s, and of none %d %s", who, path, owner, got, text, code, nothing)
+				}
+			}
+		}
+		for _, owner := range c.hidden {
+			for _, change := range []string{"cancel", "retry"} {
+				if code, text, _ := c.by.ask("POST", "/api/v1/jobs/"+ids[owner]+"/"+change); code != http.StatusNotFound {
+					t.Errorf("%s: %s of %s: %d %s", who, change, owner, code, text)
+				}
+			}
+		}
+	}
+	if code, text, _ := service.ask("GET", "/jobs/"+ids["shop"]); code != http.StatusUnauthorized {
+		t.Errorf("a page with a token: %d %s", code, text)
+	}
+	if code, text, _ := as("viewer").ask("GET", "/api/v1/jobs/"+ids["ann"]+"/file"); code != http.StatusForbidden {
+		t.Errorf("a viewer's download: %d %s", code, text)
+	}
+	if code, _, _ := as("viewer").ask("GET", "/quarantine"); code != http.StatusForbidden {
+		t.Errorf("a viewer sees rows of quarantined entries: %d", code)
+	}
+	for _, change := range []string{"cancel", "retry"} {
+		if code, text, _ := as("ann").ask("POST", "/api/v1/jobs/"+ids["ann"]+"/"+change); code != http.StatusForbidden {
+			t.Errorf("%s without the right: %d %s", change, code, text)
+		}
+		if code, text, _ := as("ann").ask("POST", "/jobs/"+ids["ann"]+"/"+change); code != http.StatusForbidden {
+			t.Errorf("%s without the right, on a page: %d %s", change, code, text)
+		}
+		if code, text, _ := as("cid").ask("POST", "/jobs/"+ids["ann"]+"/"+change); code != http.StatusNotFound {
+			t.Errorf("%s of another tenant's job: %d %s", change, code, text)
+		}
+	}
+	// Pages about everybody are for those who see everything.
+	for _, page := range []string{"/jobs", "/dead", "/quarantine", "/listeners", "/due", "/search?q=" + ids["ben"], "/audit"} {
+		if code, text, _ := as("ann").ask("GET", page); code != http.StatusForbidden || strings.Contains(text, ids["ben"]+"<") {
+			t.Errorf("%s: %d %s", page, code, text)
+		}
+	}
+	code, text, _ := as("ann").ask("GET", "/records?since=any+time")
+	if link := `href="/jobs/%s"`; code != http.StatusOK || !strings.Contains(text, fmt.Sprintf(link, ids["ann"])) || strings.Contains(text, fmt.Sprintf(link, ids["ben"])) {
+		t.Errorf("ann's records: %d %s", code, text)
+	}
+	if _, text, _ := as("ann").ask("GET", "/records?id="+ids["ben"]); strings.Contains(text, "/jobs/"+ids["ben"]) {
+		t.Errorf("ben's record by its id: %s", text)
+	}
+	if _, text, _ := as("ann").ask("GET", "/api/v1/reports"); !strings.Contains(text, `"slow"`) || strings.Count(text, `"parameters"`) != 1 {
+		t.Errorf("ann's reports: %s", text)
+	}
+}
+
+// TestKeysOfOthers: the Idempotency-Key of somebody else tells nothing.
+func TestKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  groups: {own: {users: [ann, ben], reports: [slow], may: [see, order], own: true}}`, usersFile(t, "ann", "ben")))
+	nobody := browse(t, p)
+	ids := map[string]bool{}
+	for _, name := range []string{"ann", "ben", "ann"} {
+		b := nobody.as(name, name+"-password")
+		r, err := http.NewRequestWithContext(t.Context(), "POST", b.base+"/api/v1/reports/slow/jobs", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Idempotency-Key", "the same")
+		r.Header.Set("Content-Type", "application/json")
+		code, text, header := b.do(r)
+		if code != http.StatusCreated {
+			t.Fatalf("%s: %d %s", name, code, text)
+		}
+		if again := header.Get("Idempotency-Replayed") != ""; again != ids[header.Get("Location")] {
+			t.Errorf("%s: %s, replayed: %v", name, header.Get("Location"), again)
+		}
+		ids[header.Get("Location")] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("%v", ids)
+	}
+	var owners int
+	row := p.Rows.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT owner) FROM file_download_record")
+	if err := row.Scan(&owners); err != nil || owners != 2 {
+		t.Errorf("%d owners, %v", owners, err)
+	}
+}
