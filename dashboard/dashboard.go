@@ -78,42 +78,41 @@ func New(o Options) *Dashboard {
 		"/listeners": lists.listeners, "/due": lists.due, "/reports": lists.reports,
 	}
 	selected := bulk{o, &d.dead.sweeps, all, d.sampler.wakeUp}
-	mux := http.NewServeMux()
-	handle := func(pattern string, h http.Handler) { mux.Handle(pattern, d.guarded(pattern, h)) }
+	mux := guardedMux{d, http.NewServeMux()}
 	for path, content := range all {
-		handle("GET "+path, d.page(path[1:], content))
+		mux.Handle("GET "+path, d.page(path[1:], content))
 	}
-	handle("POST /select", d.page("confirm", selected.ask))
-	handle("POST /bulk", d.change(selected.change))
-	handle("GET /{$}", d.page("overview", lists.overview))
-	handle("GET /jobs/{id}", d.page("job", d.jobs.one))
-	handle("GET /audit", d.page("audit", actPages{o}.list))
-	handle("GET /confirm", d.page("confirm", changes.confirm))
-	handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
-	handle("POST /jobs/{id}/retry", d.change(changes.retry))
-	handle("POST /jobs/{id}/hurry", d.change(changes.hurry))
-	handle("POST /dead/retry", d.change(d.dead.retry))
-	handle("POST /dead/discard", d.change(d.dead.discard))
-	handle("POST /quarantine", d.change(changes.quarantined))
-	handle("POST /listeners/{name}/pause", d.change(changes.pauseListener))
-	handle("POST /listeners/{name}/resume", d.change(changes.resumeListener))
-	handle("POST /reports/{name}/pause", d.change(changes.pauseReport))
-	handle("POST /reports/{name}/resume", d.change(changes.resumeReport))
-	handle("POST /reports/{name}/run", d.change(changes.run))
-	handle("POST /due/delayed", d.change(changes.delayed))
-	handle("POST /due/timers", d.change(changes.timer))
-	handle("GET /search", http.HandlerFunc(d.search))
-	handle("GET /live", http.HandlerFunc(d.live))
-	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("POST /select", d.page("confirm", selected.ask))
+	mux.Handle("POST /bulk", d.change(selected.change))
+	mux.Handle("GET /{$}", d.page("overview", lists.overview))
+	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
+	mux.Handle("GET /audit", d.page("audit", actPages{o}.list))
+	mux.Handle("GET /confirm", d.page("confirm", changes.confirm))
+	mux.Handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
+	mux.Handle("POST /jobs/{id}/retry", d.change(changes.retry))
+	mux.Handle("POST /jobs/{id}/hurry", d.change(changes.hurry))
+	mux.Handle("POST /dead/retry", d.change(d.dead.retry))
+	mux.Handle("POST /dead/discard", d.change(d.dead.discard))
+	mux.Handle("POST /quarantine", d.change(changes.quarantined))
+	mux.Handle("POST /listeners/{name}/pause", d.change(changes.pauseListener))
+	mux.Handle("POST /listeners/{name}/resume", d.change(changes.resumeListener))
+	mux.Handle("POST /reports/{name}/pause", d.change(changes.pauseReport))
+	mux.Handle("POST /reports/{name}/resume", d.change(changes.resumeReport))
+	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
+	mux.Handle("POST /due/delayed", d.change(changes.delayed))
+	mux.Handle("POST /due/timers", d.change(changes.timer))
+	mux.Handle("GET /search", http.HandlerFunc(d.search))
+	mux.Handle("GET /live", http.HandlerFunc(d.live))
+	mux.Handle("GET /", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, d.view(r.Context(), r, ""), "Not found", errNotFound)
-	})
+	}))
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the folder is part of the binary
 	}
-	mux.HandleFunc("GET /assets/stream.js", web.StreamScript)
-	handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
-	d.handler = mux
+	mux.Handle("GET /assets/stream.js", http.HandlerFunc(web.StreamScript))
+	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
+	d.handler = mux.routes
 	return d
 }
 

@@ -16,7 +16,7 @@ var errForbidden = errors.New("you lack the right to this: http.groups of the co
 // own are the pages and the changes of one record or report, whose rights mayUse checks, and pages that show only what
 // a user may see. All others need the right on all records of all reports.
 var own = map[string]string{
-	"GET /{$}": report.See, "GET /records": report.See, "GET /reports": report.See, "GET /jobs/{id}": report.See,
+	"GET /records": report.See, "GET /reports": report.See, "GET /jobs/{id}": report.See,
 	"GET /assets/": report.See, "GET /assets/stream.js": report.See, "GET /live": report.See, "GET /": report.See,
 	"POST /jobs/{id}/cancel": report.Operate, "POST /jobs/{id}/retry": report.Operate,
 	"POST /jobs/{id}/hurry": report.Operate, "POST /reports/{name}/run": report.Order,
@@ -65,21 +65,31 @@ func (d *Dashboard) mayUse(ctx context.Context, r *http.Request, pattern string)
 	return err
 }
 
-// guarded wraps a route with the check of rights.
-func (d *Dashboard) guarded(pattern string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// guardedMux has routes that check the rights of users.
+type guardedMux struct {
+	d      *Dashboard
+	routes *http.ServeMux
+}
+
+// Handle adds a route.
+func (m guardedMux) Handle(pattern string, next http.Handler) {
+	m.routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), jobTimeout)
-		err := d.mayUse(ctx, r, pattern)
+		err := m.d.mayUse(ctx, r, pattern)
 		cancel()
 		if err == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		v := d.view(r.Context(), r, "")
+		if pattern == "GET /{$}" {
+			http.Redirect(w, r, m.d.o.Path+"/records", http.StatusSeeOther)
+			return
+		}
+		v := m.d.view(r.Context(), r, "")
 		if !v.Who.Everywhere(report.See) {
 			v.sample = &sample{At: v.At, Number: v.Number}
 		}
-		d.fail(w, r, v, "This page cannot be shown", err)
+		m.d.fail(w, r, v, "This page cannot be shown", err)
 	})
 }
 

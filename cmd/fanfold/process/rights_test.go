@@ -102,6 +102,9 @@ func TestIntruders(t *testing.T) {
 			t.Errorf("%s: %d %s", page, code, text)
 		}
 	}
+	if code, _, header := as("ann").ask("GET", "/"); code != http.StatusSeeOther || header.Get("Location") != "/records" {
+		t.Errorf("the first page: %d %v", code, header)
+	}
 	code, text, _ := as("ann").ask("GET", "/records?since=any+time")
 	if link := `href="/jobs/%s"`; code != http.StatusOK || !strings.Contains(text, fmt.Sprintf(link, ids["ann"])) || strings.Contains(text, fmt.Sprintf(link, ids["ben"])) {
 		t.Errorf("ann's records: %d %s", code, text)
