@@ -92,19 +92,27 @@ func TestSinkThatHangs(t *testing.T) {
 		close(began)
 		return <-answer
 	}
-	var hung atomic.Bool
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, ctx := range []context.Context{ctx, t.Context()} {
-		if got := readSink(ctx, ask, &hung); !got.Known || got.Err == "" {
-			t.Errorf("%+v", got)
-		}
-		<-began
+	p := probe{ask: ask}
+	p.read(t.Context())
+	<-began
+	since := p.asked
+	p.asked = since.Add(-time.Minute) // the question has had no answer for a minute
+	if got := p.read(t.Context()); got.Err == "" || !got.Since.Equal(p.asked) {
+		t.Errorf("%+v", got)
 	}
-	answer <- nil
-	for end := time.Now().Add(time.Minute); readSink(t.Context(), ask, &hung).Err != ""; {
-		if time.Now().After(end) {
-			t.Fatal("it is not asked again after its answer")
+	answer <- errors.New("refused")
+	for _, want := range []string{"refused", ""} {
+		for end := time.Now().Add(time.Minute); ; {
+			got := p.read(t.Context())
+			if got.Known && got.Err == want {
+				if want != "" && got.Since.IsZero() {
+					t.Error("since when?")
+				}
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("it is not asked again after its answer: %+v", got)
+			}
 		}
 	}
 }
@@ -184,8 +192,8 @@ func TestPages(t *testing.T) {
 	d.jobs.reasons.next = now.Add(time.Hour) // no query: the dashboard has no Inspector
 	for name, s := range map[string]*sample{
 		"empty":  {At: now, Full: true},
-		"errors": {At: now, Full: true, Err: errors.New(evil), NotReady: evil, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
-		"evicts": {At: now, Full: true, Sink: sinkState{Known: true, Err: evil}, Spool: sinkState{Known: true, Err: evil}, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
+		"errors": {At: now, Full: true, Err: errors.New(evil), Ready: server{Known: true, Err: evil}, Processes: -1, Sources: []source{{Name: evil, Unreachable: evil}}, Settings: settings{Known: true, Err: evil}},
+		"evicts": {At: now, Full: true, Sink: server{Known: true, Err: evil}, Spool: server{Known: true, Err: evil}, Settings: settings{Known: true, Missing: []string{"zadd", evil}, Policies: []string{evil}}},
 		"full": {
 			At: now, Full: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},

@@ -37,11 +37,10 @@ type sample struct {
 	Quarantined []inspect.Quarantined // newest first
 	Figures     inspect.Sums          // of found
 	found       []inspect.Figure
-	NotReady    string // which server does not answer; empty: none
+	Ready       server // Redis and the database of the records
 	Sources     []source
 	Settings    settings
-	Sink        sinkState
-	Spool       sinkState
+	Sink, Spool server
 	// Processes is the number of running processes; -1: unknown. Versions are their distinct versions.
 	Processes int
 	Versions  []string

@@ -52,15 +52,14 @@ type sampler struct {
 
 	sources  aged.Latest[[]source]
 	settings aged.Latest[settings]
-	sink     aged.Latest[sinkState]
-	spool    aged.Latest[sinkState]
-	hung     struct{ sink, spool atomic.Bool } // a question has no answer yet
+
+	ready, sink, spool probe
 }
 
 func newSampler(o Options) *sampler {
 	s := &sampler{o: o, wake: make(chan struct{}, 1), changed: make(chan struct{})}
 	s.sources.Every, s.settings.Every = sourcesEvery, settingsEvery
-	s.sink.Every, s.spool.Every = settingsEvery, settingsEvery
+	s.ready.ask, s.sink.ask, s.spool.ask = o.Ready, o.Sink, o.Spool
 	s.now.Store(&sample{})
 	return s
 }
@@ -119,8 +118,6 @@ func (s *sampler) next() <-chan struct{} {
 func (s *sampler) run(ctx context.Context) {
 	defer s.sources.Wait()
 	defer s.settings.Wait()
-	defer s.sink.Wait()
-	defer s.spool.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.lastRequest.Load())) < activeFor
@@ -199,8 +196,6 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	outside, before := context.WithoutCancel(ctx), to.Sources
 	to.Sources = s.sources.Get(func() []source { return connectAll(outside, s.o, before) })
 	to.Settings = s.settings.Get(func() settings { return readSettings(outside, s.o) })
-	to.Sink = s.sink.Get(func() sinkState { return readSink(outside, s.o.Sink, &s.hung.sink) })
-	to.Spool = s.spool.Get(func() sinkState { return readSink(outside, s.o.Spool, &s.hung.spool) })
 	return s.readDead(ctx, to)
 }
 
@@ -227,10 +222,7 @@ func (s *sampler) readFigures(ctx context.Context, to *sample) error {
 
 // readServers asks whether the servers answer, and which processes run.
 func (s *sampler) readServers(ctx context.Context, to *sample) {
-	to.NotReady = ""
-	if err := s.o.Ready(ctx); err != nil {
-		to.NotReady = err.Error()
-	}
+	to.Ready, to.Sink, to.Spool = s.ready.read(ctx), s.sink.read(ctx), s.spool.read(ctx)
 	processes, err := s.o.Processes(ctx)
 	to.Processes, to.Versions = len(processes), versions(processes)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -33,7 +32,7 @@ func versions(processes []string) (all []string) {
 const (
 	// sourcesEvery is how often the dashboard connects to the sources.
 	sourcesEvery = 15 * time.Second
-	// settingsEvery is how often it tests the settings of Redis and whether the sink answers.
+	// settingsEvery is how often it tests the settings of Redis.
 	settingsEvery = time.Minute
 )
 
@@ -57,39 +56,6 @@ func readSettings(ctx context.Context, o Options) settings {
 		e.Err = err.Error()
 	}
 	return e
-}
-
-// sinkState is whether the sink or the spool answers.
-type sinkState struct {
-	Known bool   // it was asked
-	Err   string // why it does not answer; empty: it does
-}
-
-// readSink asks the sink or the spool; nil: there is none. A file server that hangs ignores the context: the
-// question then continues in the background, and the next one waits for its answer.
-func readSink(ctx context.Context, ask func(context.Context) error, hung *atomic.Bool) sinkState {
-	if ask == nil {
-		return sinkState{}
-	}
-	if !hung.CompareAndSwap(false, true) {
-		return sinkState{Known: true, Err: "it does not answer"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		defer hung.Store(false)
-		done <- ask(ctx)
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return sinkState{Known: true, Err: err.Error()}
-		}
-		return sinkState{Known: true}
-	case <-ctx.Done():
-		return sinkState{Known: true, Err: "it does not answer"}
-	}
 }
 
 // connectAll connects to all sources at once. A source that was unreachable before keeps its Since.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -209,3 +210,9 @@ func runAs() []string {
 	}
 	return []string{"--user=root"}
 }
+
+// Freeze suspends the server until Thaw.
+func (d *Database) Freeze() { d.proc.signal(syscall.SIGSTOP) }
+
+// Thaw resumes a server after Freeze.
+func (d *Database) Thaw() { d.proc.signal(syscall.SIGCONT) }

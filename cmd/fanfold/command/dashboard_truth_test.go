@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // TestDashboardOfSlots: tasks that wait for a slot of their source are called that, and not running, failed
@@ -105,4 +106,57 @@ func TestDashboardWhileRedisHangs(t *testing.T) {
 		_, one := page("/jobs/" + id)
 		return !strings.Contains(text, "not up to date") && !strings.Contains(one, "does not answer")
 	})
+}
+
+// TestDashboardWhileTheRecordsHang: every page says which server does not answer and since when, shows what Redis has
+// as ever, and heals. So it is when the server is stopped.
+func TestDashboardWhileTheRecordsHang(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartDatabase(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	db, err := server.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE records"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newStackAlone(t, nil, e2e.Slow, "limits: {shutdown_timeout: 1s}", fmt.Sprintf(
+		"\ndatabases: {db: {dsn: \"{dsn}\"}, records: {dsn: %q}}\nrecords: {database: records}", server.DSN("records")))
+	if out, code := s.fanfold("migrate"); code != exitOK {
+		t.Fatal(out)
+	}
+	_, page := s.browse()
+	says := regexp.MustCompile(`does not answer since <time datetime="([^"]*)">`)
+	for name, c := range map[string]struct{ end, again func() }{
+		"frozen": {server.Freeze, server.Thaw},
+		"stopped": {server.Stop, func() {
+			if err := server.Start(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		s.Eventually(name+": before, all is well", func() bool { _, text := page("/jobs"); return !says.MatchString(text) })
+		began := time.Now().Truncate(time.Second)
+		c.end()
+		s.Eventually(name+": the page says so", func() bool {
+			_, text := page("/jobs")
+			found := says.FindStringSubmatch(text)
+			if found == nil {
+				return false
+			}
+			if since, err := time.Parse(time.RFC3339, found[1]); err != nil || since.Before(began.Add(-3*time.Second)) || since.After(time.Now()) {
+				t.Errorf("%s: since %s, and it was at %s", name, found[1], began)
+			}
+			return !strings.Contains(text, "not up to date")
+		})
+		c.again()
+		s.Eventually(name+": it heals", func() bool { _, text := page("/jobs"); return !says.MatchString(text) })
+	}
 }
