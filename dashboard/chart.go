@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/scripts/tally"
 )
 
 // chart has lines over the last hour, as SVG paths in a box of chartWidth by chartHeight. Last are the newest
@@ -24,7 +25,7 @@ const (
 )
 
 // charts draws the last hour until now.
-func charts(points []point, now time.Time) []chart {
+func charts(points history, counted []tally.Bucket, now time.Time) []chart {
 	perPoint := func(of func(point) float64) []float64 {
 		all := make([]float64, len(points))
 		for i, p := range points {
@@ -32,19 +33,16 @@ func charts(points []point, now time.Time) []chart {
 		}
 		return all
 	}
-	// The last 60 minutes, the newest at the right edge.
-	minutes := make([]time.Time, 60)
-	for i := range minutes {
-		minutes[i] = now.Add(time.Duration(i-len(minutes)+1) * time.Minute)
-	}
-	perMinute := func(of func(point) float64) []float64 {
-		all := make([]float64, len(minutes))
-		for _, p := range points {
-			if ago := int(now.Sub(p.at) / time.Minute); ago >= 0 && ago < len(all) {
-				all[len(all)-1-ago] += of(p)
+	minutes, good, bad := make([]time.Time, len(counted)), make([]float64, len(counted)), make([]float64, len(counted))
+	for i, b := range counted {
+		minutes[i] = b.From
+		for status, n := range b.All().Status {
+			if status.HasFile() {
+				good[i] += float64(n)
+			} else {
+				bad[i] += float64(n)
 			}
 		}
-		return all
 	}
 	times := make([]time.Time, len(points))
 	for i, p := range points {
@@ -54,8 +52,7 @@ func charts(points []point, now time.Time) []chart {
 	seconds := func(v float64) string { return words.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
 		draw("Files and failures per minute", whole, minutes, now,
-			series{"good", perMinute(func(p point) float64 { return p.succeeded })},
-			series{"bad", perMinute(func(p point) float64 { return p.failed })}),
+			series{"good", good}, series{"bad", bad}),
 		draw("Running jobs and waiting ids", whole, times, now,
 			series{"good", perPoint(func(p point) float64 { return p.running })},
 			series{"calm", perPoint(func(p point) float64 { return p.waiting })}),

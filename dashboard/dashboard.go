@@ -87,6 +87,9 @@ func New(o Options) *Dashboard {
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
 	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
 	mux.Handle("GET /audit", d.page("audit", actPages{o}.list))
+	tallied := talliedPages{o, newTallies(o.Inspect), newActs(o.Inspect)}
+	mux.Handle("GET /throughput", d.page("throughput", tallied.throughput))
+	mux.Handle("GET /sources", d.page("sources", tallied.sources))
 	mux.Handle("GET /confirm", d.page("confirm", changes.confirm))
 	mux.Handle("POST /jobs/{id}/cancel", d.change(changes.cancel))
 	mux.Handle("POST /jobs/{id}/retry", d.change(changes.retry))

@@ -10,13 +10,13 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/tally"
 )
 
 // listenerRows is the content of the page of listeners.
 type listenerRows struct {
 	Listeners table
 	Sources   table
-	Seen      time.Time // start of the count of tries, at most an hour ago
 }
 
 // listener is a row of the page of listeners.
@@ -50,9 +50,8 @@ func (l listPages) listeners(_ context.Context, r *http.Request, s *sample) (str
 		}
 		all = append(all, one)
 	}
-	tried := l.sampler.tries()
-	sources := sourceTable(s.At).of(r, l.sourceRows(s, all, tried))
-	return "Listeners", listenerRows{Listeners: listenerTable.of(r, all), Sources: sources, Seen: tried.since}, nil
+	sources := sourceTable(s.At).of(r, l.sourceRows(s, all))
+	return "Listeners", listenerRows{Listeners: listenerTable.of(r, all), Sources: sources}, nil
 }
 
 // listenerTable is the table of listeners.
@@ -133,30 +132,34 @@ type sourceRow struct {
 	Bound report.Bound
 	Used  int // slots
 	Open  int // tasks of its listeners that are not done
-	// Of the last hour, since this process started at the earliest: the failed tries of its listeners, the
-	// queries per minute that succeeded, and the 95th percentile of their durations.
-	Failed int
+	// Of the last hour: the failed tries of its listeners, the queries per minute that succeeded, and the 95th
+	// percentile of their durations.
+	Failed int64
 	Rate   float64
 	P95    time.Duration
 }
 
 // sourceRows returns a row for every source.
-func (l listPages) sourceRows(s *sample, rows []listener, tried tries) (all []sourceRow) {
+func (l listPages) sourceRows(s *sample, rows []listener) (all []sourceRow) {
+	hour := tally.NewBucket(time.Time{})
+	for _, minute := range s.Minutes {
+		hour.Add(minute)
+	}
 	for _, one := range s.Sources {
 		row := sourceRow{source: one, Bound: l.o.Bounds[one.Name], Used: len(s.Holders[one.Name])}
-		var took durations
+		took := tally.Histogram{}
 		for _, of := range rows {
 			if of.Source != one.Name {
 				continue
 			}
 			row.Open += of.Jobs
-			row.Failed += tried.failed[of.Name]
-			if more := tried.took[of.Name]; more != nil {
-				took.add(more)
+			if tried := hour.Listeners[of.Name]; tried != nil {
+				row.Failed += tried.Failed
+				took.Add(tried.Took)
 			}
 		}
-		row.Rate = float64(took.count()) / max(s.At.Sub(tried.since).Minutes(), 1)
-		row.P95 = took.quantile(0.95)
+		row.Rate = float64(took.Count()) / 60
+		row.P95 = took.Quantile(0.95)
 		all = append(all, row)
 	}
 	return all
@@ -209,7 +212,7 @@ func sourceTable(now time.Time) listing[sourceRow] {
 				return words.Short(s.P95)
 			}),
 		},
-		counted("failed", "Failed tries", func(s sourceRow) int { return s.Failed }),
+		counted("failed", "Failed tries", func(s sourceRow) int64 { return s.Failed }),
 	}
 	return all
 }

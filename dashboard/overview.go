@@ -20,7 +20,8 @@ type overview struct {
 }
 
 func (l listPages) overview(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	return "Overview", overview{NoWorkers: l.noWorkers(s), Charts: charts(l.sampler.points(), time.Now())}, nil
+	drawn := charts(l.sampler.points(), s.Minutes, time.Now())
+	return "Overview", overview{NoWorkers: l.noWorkers(s), Charts: drawn}, nil
 }
 
 // noWorkers returns the listeners without a worker.

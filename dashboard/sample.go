@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/tally"
 )
 
 const (
@@ -46,6 +47,7 @@ type sample struct {
 	Versions  []string
 	Holders   map[string][]scripts.Holder // tasks that have a slot, by source
 	Slots     map[string]int              // tasks that have a slot, by listener of a source with a limit
+	Minutes   []tally.Bucket              // of the last hour, the oldest first
 }
 
 // DeadCut reports whether there can be dead jobs that the sample does not have: their number is at least that of
@@ -55,7 +57,7 @@ func (s *sample) DeadCut() bool { return len(s.Dead) >= maxDead }
 // lists are the functions that read the lists of a sample from Redis.
 var lists = []func(context.Context, *inspect.Inspector, *sample) error{
 	readSlots, readRunning, readDelayed, readTimers, readPauses,
-	readLanes,
+	readLanes, readMinutes,
 }
 
 // keep returns a function that stores a value unless it comes with an error.
@@ -119,4 +121,10 @@ const maxLanes = 50
 // readLanes reads the lanes with the most jobs.
 func readLanes(ctx context.Context, in *inspect.Inspector, to *sample) error {
 	return keep(&to.Lanes)(in.Lanes.List(ctx, maxLanes))
+}
+
+// readMinutes reads what happened in the last hour.
+func readMinutes(ctx context.Context, in *inspect.Inspector, to *sample) error {
+	now := time.Now()
+	return keep(&to.Minutes)(in.Tally.Read(ctx, now.Add(time.Minute-hour), now, time.Minute))
 }

@@ -46,9 +46,8 @@ type sampler struct {
 	changed chan struct{} // closed with the next sample
 	history history
 
-	cursor     inspect.Cursor // in the events
-	deadRead   time.Time      // when dead jobs and quarantined entries were read
-	deadCounts [2]float64     // their numbers then
+	deadRead   time.Time  // when dead jobs and quarantined entries were read
+	deadCounts [2]float64 // their numbers then
 
 	sources  aged.Latest[[]source]
 	settings aged.Latest[settings]
@@ -199,7 +198,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	return s.readDead(ctx, to)
 }
 
-// readFigures reads the figures, and the events since the last sample.
+// readFigures reads the figures.
 func (s *sampler) readFigures(ctx context.Context, to *sample) error {
 	found, err := s.o.Inspect.Figures.Read(ctx)
 	if err != nil {
@@ -209,14 +208,9 @@ func (s *sampler) readFigures(ctx context.Context, to *sample) error {
 	if err != nil {
 		return err
 	}
-	counts, cursor, err := s.o.Inspect.Events.Count(ctx, s.cursor)
-	if err != nil {
-		return err
-	}
-	s.cursor = cursor
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.history.add(time.Now(), to.Figures, counts)
+	s.history = s.history.add(time.Now(), to.Figures)
 	return nil
 }
 

@@ -40,6 +40,7 @@ type cell struct {
 	Label, Class string // of its column
 	Kind         string // in a frame before the text; empty: none
 	Text         string
+	At           int64  // Unix milliseconds of the time in the text, in UTC; 0: it has none
 	To           string // path of the page to which the text links; empty: none
 	Chip         string // class of the chip with the text; empty: it is no chip
 	Code         bool   // the text is code

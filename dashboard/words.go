@@ -13,14 +13,15 @@ import (
 
 // functions are the functions of the templates.
 var functions = template.FuncMap{
-	"stamp":   stamp,
-	"short":   words.Short,
-	"count":   count,
-	"when":    when,
-	"nav":     func() []page { return menu },
-	"took":    took,
-	"chip":    chipOf,
-	"percent": func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
+	"stamp":       stamp,
+	"short":       words.Short,
+	"count":       count,
+	"when":        when,
+	"nav":         func() []page { return menu },
+	"took":        took,
+	"chip":        chipOf,
+	"levelHeight": func(level int) int { return heatHeight / len(measures[0].levels) * (level + 1) },
+	"percent":     func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
 }
 
 // took writes a duration in milliseconds. It takes an *int64.
@@ -88,6 +89,8 @@ var menu = []page{
 	{"dead", "/dead", "Dead jobs"},
 	{"quarantine", "/quarantine", "Quarantine"},
 	{"listeners", "/listeners", "Listeners"},
+	{"sources", "/sources", "Sources"},
+	{"throughput", "/throughput", "Throughput"},
 	{"due", "/due", "Due later"},
 	{"reports", "/reports", "Reports"},
 	{"audit", "/audit", "Audit"},

@@ -40,7 +40,6 @@ type Inspector struct {
 	Figures    Figures
 	Slots      Slots
 	Lanes      Lanes
-	Events     Events
 	Acts       Acts
 	Tally      Tally
 	Servers    Servers
@@ -59,7 +58,6 @@ func New(o Options) *Inspector {
 		Figures:    Figures{&o},
 		Slots:      Slots{&o},
 		Lanes:      Lanes{&o},
-		Events:     Events{&o},
 		Acts:       Acts{&o},
 		Tally:      Tally{&o},
 		Servers:    Servers{&o},

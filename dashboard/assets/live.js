@@ -99,6 +99,31 @@ function warn (text) {
   document.getElementById('trouble').replaceChildren(notice)
 }
 
+// localise writes times in the zone of the browser. The server writes them in UTC.
+const forms = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  date: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  stamp: { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' }
+}
+for (const name in forms) forms[name] = new Intl.DateTimeFormat(name === 'stamp' ? 'sv' : 'en-GB', { ...forms[name], hourCycle: 'h23' })
+function localise (page) {
+  for (const e of page.querySelectorAll('[data-at]')) {
+    const text = forms[e.dataset.form].format(Number(e.dataset.at)) + (e.dataset.more ?? '')
+    if (e.textContent !== text) e.textContent = text
+  }
+  for (const e of page.querySelectorAll('[data-zone]')) e.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+localise(document)
+
+// Shows the values of the column under the pointer, and marks the same time in every picture.
+document.addEventListener('pointerover', event => {
+  const column = event.target.closest?.('[data-column]')
+  for (const e of document.querySelectorAll('.column.at')) e.classList.remove('at')
+  if (!column) return
+  for (const e of document.querySelectorAll(`[data-column="${column.dataset.column}"]`)) e.classList.add('at')
+  for (const e of document.querySelectorAll('output.values')) e.textContent = column.textContent
+})
+
 async function update () {
   if (root.hasAttribute('data-heals')) return heal()
   if (paused || document.hidden || root.hasAttribute('data-static')) return
@@ -111,6 +136,7 @@ async function update () {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
     if (paused) return
+    localise(next)
     if (!answer.ok) {
       warn(next.querySelector('main')?.innerText.trim() || answer.statusText)
       return

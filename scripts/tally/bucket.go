@@ -80,7 +80,7 @@ func (b *Bucket) Add(other Bucket) {
 		b.report(name).add(more)
 	}
 	for name, more := range other.Listeners {
-		b.listener(name).add(more)
+		b.listener(name).Add(more)
 	}
 }
 
@@ -101,7 +101,8 @@ func (e *Ended) add(more *Ended) {
 	e.Run.Add(more.Run)
 }
 
-func (t *Tried) add(more *Tried) {
+// Add adds the counts of another one, which does not change.
+func (t *Tried) Add(more *Tried) {
 	t.OK, t.Failed, t.Rows = t.OK+more.OK, t.Failed+more.Failed, t.Rows+more.Rows
 	t.Took.Add(more.Took)
 }
