@@ -76,6 +76,7 @@ func New(o Options) *Dashboard {
 	all := map[string]contentFunc{
 		"/jobs": d.jobs.list, "/records": records.list, "/dead": d.dead.list, "/quarantine": lists.quarantine,
 		"/listeners": lists.listeners, "/due": lists.due, "/reports": lists.reports,
+		"/floods": newFloodPages(o, searches).list,
 	}
 	selected := bulk{o, &d.dead.sweeps, all, d.sampler.wakeUp}
 	mux := guardedMux{d, http.NewServeMux()}
