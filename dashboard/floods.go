@@ -127,7 +127,7 @@ func (v floods) listing(r *http.Request, isList bool) listing[inspect.Flood] {
 				func(f inspect.Flood) string { return records(f, "failed", "day") }),
 			bars("bytes", "Data in Redis", most.Bytes, func(n any) string { return words.Bytes(n.(int64)) },
 				func(f inspect.Flood) int64 { return f.Bytes }, nil),
-			bars("seconds", "Time of queries", most.Seconds, func(n any) string {
+			bars("seconds", "Query time", most.Seconds, func(n any) string {
 				return words.Short(time.Duration(n.(float64) * float64(time.Second)))
 			}, func(f inspect.Flood) float64 { return f.Seconds }, nil),
 			{key: "change", title: "Change", operator: true, cell: func(f inspect.Flood) (c cell) {

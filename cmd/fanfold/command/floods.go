@@ -56,7 +56,7 @@ failed: those that changed last. A job with a list counts for every one of its v
 				return err
 			}
 			return printList(f.printer, c, list[:min(len(list), limit)], table.Row{
-				args[0], "waiting", "running", "failed", "data", "time of queries",
+				args[0], "waiting", "running", "failed", "data", "query time",
 			}, func(v inspect.Flood) table.Row {
 				return table.Row{
 					report.Shorten(v.Value), v.Waiting, v.Running, v.Failed, words.Bytes(v.Bytes),
