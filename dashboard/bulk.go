@@ -155,7 +155,8 @@ func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any,
 		}
 		if of, ok := content.(floods); ok && change.of != nil {
 			if keys = of.jobs(keys, change.of); len(keys) > maxBulk {
-				more = fmt.Sprintf("These are the first %s of %s. ", count(maxBulk), words.Count(len(keys), change.noun))
+				all := words.Count(len(keys), change.noun)
+				more = fmt.Sprintf("These are the first %s of %s. ", count(maxBulk), all)
 				keys = keys[:maxBulk]
 			}
 		}

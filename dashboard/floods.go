@@ -149,7 +149,8 @@ func valueOf(f inspect.Flood) string { return f.Value }
 func bars[N int | int64 | float64](
 	key, title string, most N, write func(any) string, of func(inspect.Flood) N, to func(inspect.Flood) string,
 ) column[inspect.Flood] {
-	return column[inspect.Flood]{key: key, title: title, class: "number", order: by(of), cell: func(f inspect.Flood) cell {
+	c := column[inspect.Flood]{key: key, title: title, class: "number", order: by(of)}
+	c.cell = func(f inspect.Flood) cell {
 		if of(f) == 0 {
 			return cell{}
 		}
@@ -158,7 +159,9 @@ func bars[N int | int64 | float64](
 			c.To = to(f)
 		}
 		return c
-	}}
+	}
+	return c
+
 }
 
 // jobs returns the ids of the jobs with some values, once each.

@@ -213,8 +213,9 @@ func (p *flowPages) steps(of *report.Report, past reportPast, s *sample) (steps 
 	if folding > 0 {
 		end.Class, end.State = "good", "works"
 	}
-	file := flowStep{Name: "file", Kind: "file", Source: of.File.Format, Stage: end.Stage + 1, Rows: -1, State: "none yet",
-		To: "/records?" + url.Values{"report": {of.Name}, "status": {"success"}, "since": {"any time"}}.Encode()}
+	file := flowStep{Name: "file", Kind: "file", Source: of.File.Format, Stage: end.Stage + 1, Rows: -1,
+		State: "none yet"}
+	file.To = "/records?" + url.Values{"report": {of.Name}, "status": {"success"}, "since": {"any time"}}.Encode()
 	if last := past.Last; last != nil {
 		file.To, file.State = "/jobs/"+last.ID, "complete"
 		file.Class = "good"
@@ -243,7 +244,8 @@ func (v *flow) draw(steps []flowStep) {
 	v.Height = 2*flowMargin + most*(flowHeight+flowRowGap) - flowRowGap
 	rows, at := map[int]int{}, map[string]flowStep{}
 	for _, s := range steps {
-		free := v.Height - 2*flowMargin - columns[s.Stage]*(flowHeight+flowRowGap) + flowRowGap // a column is in the middle
+		// A column is in the middle.
+		free := v.Height - 2*flowMargin - columns[s.Stage]*(flowHeight+flowRowGap) + flowRowGap
 		s.X = flowMargin + (s.Stage-1)*(flowWidth+flowGap)
 		s.Y = flowMargin + free/2 + rows[s.Stage]*(flowHeight+flowRowGap)
 		rows[s.Stage]++
@@ -333,7 +335,8 @@ func (s flowStep) Now() string {
 
 // Lines are the texts in the box.
 func (s flowStep) Lines() []flowText {
-	texts := []string{shortened(s.Name, maxFlowName), shortened(s.Source, maxFlowName) + " · " + s.State, s.Times(), s.Now()}
+	source := shortened(s.Source, maxFlowName) + " · " + s.State
+	texts := []string{shortened(s.Name, maxFlowName), source, s.Times(), s.Now()}
 	switch s.Kind {
 	case "fold":
 		texts = []string{s.Name, s.State, s.Now(), s.RowsText()}
@@ -369,12 +372,15 @@ func (s flowStep) Says() string {
 // flowTable is the table of the steps of a report.
 func flowTable(name string) listing[flowStep] {
 	duration := func(key, title string, of func(flowStep) time.Duration) column[flowStep] {
-		return column[flowStep]{key: key, title: title, class: "number", order: by(of), cell: text(func(s flowStep) string {
+		c := column[flowStep]{key: key, title: title, class: "number", order: by(of)}
+		c.cell = text(func(s flowStep) string {
 			if of(s) == 0 {
 				return ""
 			}
 			return words.Short(of(s))
-		})}
+		})
+		return c
+
 	}
 	nameOf := func(s flowStep) string { return s.Name }
 	return listing[flowStep]{

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/installation"
+	"github.com/fanfold/fanfold/record"
 )
 
 // TestFloods: every value of a parameter has the jobs that wait, run and failed, and what the running ones take.
@@ -19,7 +20,7 @@ func TestFloods(t *testing.T) {
 	ctx, k := t.Context(), b.Keys()
 	add := func(report, status, parameters string) string {
 		t.Helper()
-		id, err := b.Records.Insert(ctx, report, []byte(parameters))
+		id, err := b.Records.Insert(ctx, record.Request{Report: report, Parameters: []byte(parameters)})
 		b.OK(err)
 		b.Exec("UPDATE file_download_record SET status = ? WHERE id = ?", status, id)
 		return id
