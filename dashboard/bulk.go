@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
@@ -23,6 +26,8 @@ type bulkChange struct {
 	text string // what happens, after the number of rows
 	undo string // name of the change that takes it back; empty: none does
 	do   func(ctx context.Context, o *operate.Operator, key, user string) error
+	// of returns the jobs of a row, which change instead of it; nil: rows themselves change.
+	of func(inspect.Flood) []string
 }
 
 // bulkChanges are the changes of the rows of every table, by the name of the table.
@@ -73,6 +78,15 @@ var bulkChanges = map[string][]bulkChange{
 		Name: "timers/resume", Verb: "Resume", noun: "timer", do: resumeTimer, undo: "timers/pause",
 		text: "They fire when they are due.",
 	}},
+	"floods": {{
+		Name: "floods/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
+		of:   func(f inspect.Flood) []string { return slices.Concat(f.Queued, f.Runs) },
+		text: "Each job ends, and its record becomes CANCELLED.",
+	}, {
+		Name: "floods/delay", Verb: "Delay by an hour", noun: "job", do: postpone, undo: "later/advance",
+		of:   func(f inspect.Flood) []string { return f.Queued },
+		text: "Those that are due later, or wait in a queue that they can leave, start an hour later.",
+	}},
 	"later": {{
 		Name: "later/run", Verb: "Run now", noun: "id", do: hurry, text: "They are due now.",
 	}, {
@@ -109,6 +123,7 @@ func (v dead) tables() []table         { return []table{v.Table} }
 func (v quarantine) tables() []table   { return []table{v.Table} }
 func (v listenerRows) tables() []table { return []table{v.Listeners} }
 func (v due) tables() []table          { return []table{v.Timers, v.Later} }
+func (v floods) tables() []table       { return []table{v.Table} }
 func (v reports) tables() []table      { return []table{v.Table} }
 
 // bulk changes selected rows.
@@ -129,17 +144,28 @@ func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any,
 	if err != nil || b.pages[back.Path] == nil || back.Host != "" {
 		return "", nil, errNotFound
 	}
-	keys := r.PostForm["row"]
-	if r.PostFormValue("all") != "" {
-		if keys, err = b.all(ctx, r, s, back, r.PostFormValue("table")); err != nil {
+	keys, more := r.PostForm["row"], ""
+	if r.PostFormValue("all") != "" || change.of != nil {
+		content, err := b.content(ctx, r, s, back)
+		if err != nil {
 			return "", nil, err
+		}
+		if r.PostFormValue("all") != "" {
+			keys = keysOf(content, r.PostFormValue("table"))
+		}
+		if of, ok := content.(floods); ok && change.of != nil {
+			if keys = of.jobs(keys, change.of); len(keys) > maxBulk {
+				all := words.Count(len(keys), change.noun)
+				more = fmt.Sprintf("These are the first %s of %s. ", count(maxBulk), all)
+				keys = keys[:maxBulk]
+			}
 		}
 	}
 	if len(keys) == 0 || len(keys) > maxBulk {
 		return "", nil, fault.Input.New("select 1 to %s rows", count(maxBulk))
 	}
 	rows := words.Count(len(keys), change.noun)
-	q := question{Text: change.text, To: "/bulk", Back: back.RequestURI(), Button: change.Verb + " " + rows}
+	q := question{Text: more + change.text, To: "/bulk", Back: back.RequestURI(), Button: change.Verb + " " + rows}
 	if len(keys) <= maxHits {
 		q.Text = strings.Join(keys, ", ") + ". " + q.Text
 	}
@@ -147,20 +173,25 @@ func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any,
 	return change.Verb + ": " + rows + "?", q, nil
 }
 
-// all returns the keys of all rows of a view.
-func (b bulk) all(ctx context.Context, r *http.Request, s *sample, view *url.URL, name string) ([]string, error) {
+// content returns the content of a view.
+func (b bulk) content(ctx context.Context, r *http.Request, s *sample, view *url.URL) (tables, error) {
 	get := r.Clone(ctx)
 	get.Method, get.URL, get.Form, get.PostForm, get.Body = http.MethodGet, view, nil, nil, http.NoBody
 	_, content, err := b.pages[view.Path](ctx, get, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range content.(tables).tables() {
+	return content.(tables), nil
+}
+
+// keysOf returns the keys of all rows of a table, also of those on other pages.
+func keysOf(of tables, name string) []string {
+	for _, t := range of.tables() {
 		if t.Name == name {
-			return t.keys, nil
+			return t.keys
 		}
 	}
-	return nil, errNotFound
+	return nil
 }
 
 // fieldsOf are the fields of a form that changes rows.
@@ -243,6 +274,10 @@ func hurry(ctx context.Context, o *operate.Operator, member, _ string) error {
 
 func removeLater(ctx context.Context, o *operate.Operator, member, _ string) error {
 	return o.Delayed.Remove(ctx, []string{member})
+}
+
+func postpone(ctx context.Context, o *operate.Operator, id, _ string) error {
+	return o.Delayed.Postpone(ctx, id, time.Hour)
 }
 
 // shift returns a change that moves the due time of a member.

@@ -76,6 +76,7 @@ func New(o Options) *Dashboard {
 	all := map[string]contentFunc{
 		"/jobs": d.jobs.list, "/records": records.list, "/dead": d.dead.list, "/quarantine": lists.quarantine,
 		"/listeners": lists.listeners, "/due": lists.due, "/reports": lists.reports,
+		"/floods": newFloodPages(o, searches).list,
 	}
 	selected := bulk{o, &d.dead.sweeps, all, d.sampler.wakeUp}
 	mux := guardedMux{d, http.NewServeMux()}
@@ -86,6 +87,7 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /bulk", d.change(selected.change))
 	mux.Handle("GET /{$}", d.page("overview", lists.overview))
 	mux.Handle("GET /jobs/{id}", d.page("job", d.jobs.one))
+	mux.Handle("GET /reports/{name}", d.page("flow", newFlowPages(lists, d.jobs).one))
 	mux.Handle("GET /audit", d.page("audit", actPages{o}.list))
 	tallied := talliedPages{o, newTallies(o.Inspect), newActs(o.Inspect)}
 	mux.Handle("GET /throughput", d.page("throughput", tallied.throughput))

@@ -84,7 +84,8 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 		paused[one.What] = true
 	}
 	matches := func(j inspect.Running) bool {
-		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query
+		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query ||
+			slices.Contains(j.Open, v.Query)
 	}
 	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
 		found, err := p.matches.Get(ctx, parameter{name, value})

@@ -23,6 +23,7 @@ type listing[R any] struct {
 	prefix  string // of its parameters; empty: it is the first table of the page
 	columns []column[R]
 	key     func(R) string // identifies a row
+	size    int            // default number of rows of a page; 0: defaultSize
 	prepare func([]R)      // completes the rows that are shown; nil: they are complete
 }
 
@@ -41,6 +42,7 @@ type cell struct {
 	Kind         string // in a frame before the text; empty: none
 	Text         string
 	At           int64  // Unix milliseconds of the time in the text, in UTC; 0: it has none
+	Bar          int    // in percent, before the text; 0: none
 	To           string // path of the page to which the text links; empty: none
 	Chip         string // class of the chip with the text; empty: it is no chip
 	Code         bool   // the text is code
@@ -130,11 +132,12 @@ func (l listing[R]) of(r *http.Request, rows []R) table {
 		}
 		t.Heads = append(t.Heads, h)
 	}
-	size := defaultSize
+	size := cmp.Or(l.size, defaultSize)
 	if n, err := strconv.Atoi(get("size")); err == nil && n > 0 {
 		size = min(n, maxSize)
 	}
-	for _, n := range []int{25, 50, defaultSize, maxSize} {
+	sizes := []int{cmp.Or(l.size, 25), 25, 50, defaultSize, maxSize}
+	for _, n := range slices.Compact(sizes) {
 		t.Sizes = append(t.Sizes, choice{Value: strconv.Itoa(n), Chosen: n == size})
 	}
 	own := []string{"message", l.prefix + "page", l.prefix + "size", l.prefix + "columns"}

@@ -86,6 +86,7 @@ var menu = []page{
 	{"overview", "/", "Overview"},
 	{"jobs", "/jobs", "Jobs"},
 	{"records", "/records", "Records"},
+	{"floods", "/floods", "Floods"},
 	{"dead", "/dead", "Dead jobs"},
 	{"quarantine", "/quarantine", "Quarantine"},
 	{"listeners", "/listeners", "Listeners"},

@@ -65,17 +65,71 @@ func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) (er
 	}
 	act.more = member + " by " + by.String()
 	defer act.end(ctx, &err)
+	moved, err := d.shift(ctx, member, by)
+	if err == nil && !moved {
+		err = fault.NotFound.New("%s is no longer delayed", member)
+	}
+	return err
+}
+
+// shift is Shift without the audit. It reports whether the member is delayed.
+func (d Delayed) shift(ctx context.Context, member string, by time.Duration) (bool, error) {
 	for _, s := range d.in.Scripts {
 		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{member})
 		if err != nil {
-			return err
+			return false, err
 		}
 		score, found := scores[member]
 		if due, ok := inspect.DueTime(score); found && ok {
-			return scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
+			return true, scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
 		}
 	}
-	return fault.NotFound.New("%s is no longer delayed", member)
+	return false, nil
+}
+
+// Postpone makes an id that has not started due later: one that is delayed, or that waits for the turn of its lane or
+// for the end of a pause of its report. It then has its place in the queue no more.
+func (d Delayed) Postpone(ctx context.Context, id string, by time.Duration) (err error) {
+	act, err := begin(ctx, d.in, "delay", id)
+	if err != nil {
+		return err
+	}
+	act.more = id + " by " + by.String()
+	defer act.end(ctx, &err)
+	r, err := d.in.Jobs.Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.Status != report.Pending {
+		return fault.Refused.New("%s is %s: only a job that has not started can be delayed", id, r.Status)
+	}
+	if moved, err := d.shift(ctx, id, by); err != nil || moved {
+		return err
+	}
+	s := d.in.Scripts.Of(id)
+	lanes, err := s.Lanes.Entries(ctx, id)
+	if err != nil {
+		return err
+	}
+	paused, err := s.Sets.Scores(ctx, s.Keys.Waiting(r.Report), []string{id})
+	if err != nil {
+		return err
+	}
+	if !lanes[id].Waits && len(paused) == 0 {
+		return fault.Refused.New("%s is in no queue that it could leave: it starts next, or was not pushed", id)
+	}
+	now, err := d.in.Scripts.First().Now(ctx)
+	if err != nil {
+		return err
+	}
+	// First the new place: a crash leaves the id in both, and it starts too early, but it starts.
+	if err := scripts.DelayedSets(d.in.Scripts).Add(ctx, now.Add(by), id); err != nil {
+		return err
+	}
+	if _, err := s.Sets.Remove(ctx, s.Keys.Waiting(r.Report), id); err != nil {
+		return err
+	}
+	return s.Lanes.Remove(ctx, id)
 }
 
 // Remove removes members. It does not change records.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -70,5 +71,49 @@ func TestDelayed(t *testing.T) {
 	b.ok(b.Delayed.Remove(ctx, append(found, ids[100:]...)))
 	if n := delayed(); n != 98 {
 		t.Errorf("%d are left", n)
+	}
+}
+
+// TestPostpone: an id leaves the queue in which it waits until it is due. One that runs, or is in no queue, stays.
+func TestPostpone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := acting(t)
+	due, parked, laned, none, runs := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
+	at := time.Now().Add(time.Hour)
+	b.ok(b.Delayed.Add(ctx, []string{due}, at))
+	_, err := b.Pauses.Report(ctx, "slow")
+	b.ok(err)
+	b.ok(b.all.Of(parked).Gate.Park(ctx, "slow", parked))
+	b.exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", runs)
+	for i, s := range b.all {
+		b.all[i] = scripts.New(scripts.Options{Redis: b.redis, Keys: s.Keys.Keys, Shared: b.all.First().Keys.Keys, Lanes: &report.Lanes{RunningJobs: 1}})
+	}
+	lanes := b.all.Of(laned).Lanes
+	other := ""
+	for i := 1000; other == ""; i++ {
+		if id := strconv.Itoa(i); b.all.Of(id) == b.all.Of(laned) {
+			other = id
+		}
+	}
+	a, err := lanes.Admit(ctx, []scripts.Seeker{{ID: other, Report: b.inspect.Config.Reports["slow"]}, {ID: laned, Report: b.inspect.Config.Reports["slow"]}})
+	if b.ok(err); !slices.Equal(a.Admitted, []bool{true, false}) {
+		t.Fatal(a)
+	}
+	for _, id := range []string{due, parked, laned} {
+		before := b.redis.Time(ctx).Val().Add(time.Hour).UnixMilli()
+		b.ok(b.Delayed.Postpone(ctx, id, time.Hour))
+		if got := int64(b.redis.ZScore(ctx, b.all.Of(id).Keys.Delayed, id).Val()); got < before || got > before+time.Hour.Milliseconds() {
+			t.Errorf("%s is due at %d", id, got)
+		}
+	}
+	if waits, err := lanes.Entries(ctx, laned); err != nil || len(waits) > 0 {
+		t.Errorf("in its lane: %v %v", waits, err)
+	}
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(ctx, k.Waiting("slow")) }); n != 0 {
+		t.Errorf("%d wait for the report", n)
+	}
+	for _, id := range []string{none, runs} {
+		b.refused(b.Delayed.Postpone(ctx, id, time.Hour), fault.Refused)
 	}
 }

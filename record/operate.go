@@ -107,13 +107,71 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 	if err != nil {
 		return nil, err
 	}
-	where, args := "1 = 1", []any{}
+	query, args, err := s.newest(ctx, l, of, s.selection(l), limit)
+	if err != nil || query == "" {
+		return nil, err
+	}
+	found, err := s.records(ctx, query, args...)
+	if of.Within != nil && s.kind.Is(err, Unreadable) { // an owner is a text, and the column has numbers
+		return nil, nil
+	}
+	return found, err
+}
+
+// Value is what a record has as the value of a parameter.
+type Value struct {
+	ID, Report string
+	Status     report.Status
+	Text       string // a string as it is, anything else as JSON; empty: the record has none, or it is too long
+}
+
+// maxValue is the maximum length of a value that Values reads, in bytes.
+const maxValue = 4000
+
+// Values returns the values of a parameter in the records that List returns.
+func (s reader) Values(ctx context.Context, of Filter, name string, limit int) ([]Value, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.columns["parameters"]; !ok {
+		return nil, errNoParameters
+	}
+	found, err := s.kind.Parameter(ctx, s.db.DB, l.parameters)
+	if err != nil || !storable(name) {
+		return nil, err
+	}
+	query, args, err := s.newest(ctx, l, of, fmt.Sprintf("SELECT %s, COALESCE({report text}, ''), {status text}, "+
+		"CASE WHEN OCTET_LENGTH(%s) <= %d THEN %[2]s END FROM {table}", l.idText(), found, maxValue), limit)
+	if err != nil || query == "" {
+		return nil, err
+	}
+	member := s.kind.Member(name)
+	values, err := collect(ctx, s.db, func(rows *sql.Rows) (v Value, err error) {
+		var status, text sql.NullString
+		err = rows.Scan(&v.ID, &v.Report, &status, &text)
+		v.Status, v.Text = s.status(status.String), text.String
+		return v, err
+	}, s.sql(query), append([]any{member, member}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("values of %q: %w", name, err)
+	}
+	return values, nil
+}
+
+var errNoParameters = errors.New("the table has no column for parameters")
+
+// newest returns the template of a SELECT for the records that a filter matches, the most recently changed first.
+// Without one, none can match.
+func (s reader) newest(ctx context.Context, l *layout, of Filter, selection string,
+	limit int) (query string, args []any, err error) {
+	where := "1 = 1"
 	and := func(condition string, values ...any) {
 		where, args = where+" AND "+condition, append(args, values...)
 	}
 	if of.Status != "" {
 		if _, ok := s.statuses[of.Status]; !ok {
-			return nil, fmt.Errorf("no status %q", of.Status)
+			return "", nil, fmt.Errorf("no status %q", of.Status)
 		}
 		and("{status} = ?", l.statuses[of.Status])
 	}
@@ -130,75 +188,42 @@ func (s reader) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		and("{updated} <= {ago}", min(of.Until, ancient).Microseconds())
 	}
 	if _, ok := s.columns["parameters"]; !ok && len(of.Parameters)+len(of.AnyOf) > 0 {
-		return nil, errors.New("the table has no column for parameters")
+		return "", nil, errNoParameters
 	}
 	for name, value := range of.Parameters {
 		if !storable(name) || !storable(value) {
-			return nil, nil
+			return "", nil, nil
 		}
 		values := []string{value}
 		if json.Valid([]byte(value)) && !strings.HasPrefix(value, `"`) {
 			// The server writes a number or a list as it likes to: MySQL writes 1.50 as 1.5.
 			form, err := s.formOf(ctx, value)
 			if err != nil {
-				return nil, fmt.Errorf("parameter %q: %w", name, err)
+				return "", nil, fmt.Errorf("parameter %q: %w", name, err)
 			}
 			if form.Valid {
 				values = append(values, form.String)
 			}
 		}
 		if err := s.anyOf(ctx, l, and, name, values); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	for name, values := range of.AnyOf {
 		if err := s.anyOf(ctx, l, and, name, values); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	if of.Within != nil {
 		condition, values := s.within(l, of.Within)
 		and(condition, values...)
 	}
-	query := s.selection(l) + " WHERE " + where + "{filter} ORDER BY {updated} DESC, {id} DESC LIMIT " +
+	query = selection + " WHERE " + where + "{filter} ORDER BY {updated} DESC, {id} DESC LIMIT " +
 		strconv.Itoa(max(0, limit))
 	if end, ok := ctx.Deadline(); ok && s.kind.Within != nil {
 		query = s.kind.Within(query, max(time.Until(end), time.Millisecond))
 	}
-	found, err := s.records(ctx, query, args...)
-	if of.Within != nil && s.kind.Is(err, Unreadable) { // an owner is a text, and the column has numbers
-		return nil, nil
-	}
-	return found, err
-}
-
-// within returns the condition that a record is in one of some scopes.
-func (s reader) within(l *layout, all []report.Scope) (condition string, args []any) {
-	some := []string{"1 = 0"}
-	for _, one := range all {
-		each := []string{"1 = 1"}
-		if one.Reports != nil {
-			each = append(each, "{report} IN ("+marks(len(one.Reports))+")")
-			for _, name := range one.Reports {
-				args = append(args, name)
-			}
-		}
-		for name, value := range map[string]string{"owner": one.Owner, "tenant": one.Tenant} {
-			if value == "" {
-				continue
-			}
-			column, has := l.optional[name]
-			if !has {
-				each = append(each, "1 = 0")
-				continue
-			}
-			// The second comparison is for collations that treat two names as equal.
-			each = append(each, column+" = ?", strings.ReplaceAll(s.kind.Words["same"], "{person}", column))
-			args = append(args, value, value)
-		}
-		some = append(some, strings.Join(each, " AND "))
-	}
-	return "(" + strings.Join(some, " OR ") + ")", args
+	return query, args, nil
 }
 
 // anyOf adds the condition that a parameter has one of these texts.

@@ -214,6 +214,41 @@ func TestListFilters(t *testing.T) {
 	})
 }
 
+// TestValues: a parameter has one text for every record, if it is not too long.
+func TestValues(t *testing.T) {
+	each(t, func(t *testing.T, k *Kind) {
+		_, db := own(t, k, report.Records{})
+		run(t, db, "ALTER TABLE file_download_record ADD anything "+of(k, "TEXT", "json")+" NULL")
+		s := store(t, db, report.Records{Columns: map[string]string{"parameters": "anything"}})
+		for i, parameters := range []string{
+			`{"x": "vip"}`, `{"x": 7, "y": "z"}`, `{"x": ["a", "b"]}`, `{"y": "vip"}`, `{"x": "` + strings.Repeat("a", 4001) + `"}`,
+			`{"x": "old"}`,
+		} {
+			run(t, db, "INSERT INTO file_download_record (id, report, anything, updated_at) VALUES (?, 'r', ?, NOW(6) - INTERVAL ? HOUR)", i+1, parameters, i)
+		}
+		run(t, db, "UPDATE file_download_record SET status = 'FAILED', updated_at = updated_at WHERE id = 2")
+		for want, of := range map[string]Filter{
+			`1:vip 2:7 3:["a", "b"] 4: 5:`:   {},
+			`1:vip 3:["a", "b"] 4: 5: 6:old`: {Open: true},
+			`2:7`:                            {Status: report.Failed, Since: 24 * time.Hour},
+			` 2:7`:                           {Parameters: map[string]string{"y": "z"}},
+			``:                               {Report: "other"},
+		} {
+			found, err := s.Values(t.Context(), of, "x", 5)
+			var got []string
+			for _, v := range found {
+				got = append(got, v.ID+":"+v.Text)
+				if v.Report != "r" || (v.Status == report.Failed) != (v.ID == "2") {
+					t.Errorf("%+v", v)
+				}
+			}
+			if got := strings.Join(got, " "); err != nil || got != strings.TrimSpace(want) {
+				t.Errorf("%+v: %s, not %s: %v", of, got, want, err)
+			}
+		}
+	})
+}
+
 // TestListOfWhatJSONRefuses: a value or a name that the JSON functions of a server refuse matches as text, or nothing.
 func TestListOfWhatJSONRefuses(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {

@@ -15,10 +15,10 @@ import (
 // the key is of another type.
 func (s Hashes) Lines(ctx context.Context, ids []string) (lines []string, spooled []int64, err error) {
 	lines, spooled = make([]string, len(ids)), make([]int64, len(ids))
-	err = s.pairs(ctx, len(ids), func(i int) (id, one, other string) { return ids[i], "job", "spooled" },
-		func(i int, line, bytes any) {
-			lines[i], _ = line.(string)
-			text, _ := bytes.(string)
+	err = s.read(ctx, len(ids), func(i int) (string, []string) { return ids[i], []string{"job", "spooled"} },
+		func(i int, values []any) {
+			lines[i], _ = values[0].(string)
+			text, _ := values[1].(string)
 			spooled[i], _ = strconv.ParseInt(text, 10, 64)
 		})
 	if err != nil {
@@ -30,10 +30,10 @@ func (s Hashes) Lines(ctx context.Context, ids []string) (lines []string, spoole
 // InParts returns the bytes of the segments that tasks have written in parts, and that are not listed yet.
 func (s Hashes) InParts(ctx context.Context, tasks []job.Later) ([]int64, error) {
 	sizes := make([]int64, len(tasks))
-	err := s.pairs(ctx, len(tasks), func(i int) (id, one, other string) {
-		return tasks[i].ID, tasks[i].Step + ":memo", tasks[i].Step + ":found"
-	}, func(i int, memo, found any) {
-		if text, ok := memo.(string); ok && found == nil {
+	err := s.read(ctx, len(tasks), func(i int) (string, []string) {
+		return tasks[i].ID, []string{tasks[i].Step + ":memo", tasks[i].Step + ":found"}
+	}, func(i int, values []any) {
+		if text, ok := values[0].(string); ok && values[1] == nil {
 			sizes[i] = job.BytesInParts([]byte(text))
 		}
 	})
@@ -43,16 +43,16 @@ func (s Hashes) InParts(ctx context.Context, tasks []job.Later) ([]int64, error)
 	return sizes, nil
 }
 
-// pairs reads two fields of each of n hashes, in pages. A value is nil if it does not exist, or the key is of another
-// type.
-func (s Hashes) pairs(
-	ctx context.Context, n int, of func(i int) (id, one, other string), found func(i int, one, other any),
+// read reads the same number of fields of each of n hashes, in pages. A value is nil if it does not exist. A key of
+// another type is skipped.
+func (s Hashes) read(
+	ctx context.Context, n int, of func(i int) (id string, fields []string), found func(i int, values []any),
 ) error {
 	for from := 0; from < n; from += pageSize {
 		cmds := make([]redis.Cmder, min(pageSize, n-from))
 		for i := range cmds {
-			id, one, other := of(from + i)
-			cmds[i] = redis.NewSliceCmd(ctx, "hmget", s.Keys.Job(id), one, other)
+			id, fields := of(from + i)
+			cmds[i] = redis.NewSliceCmd(ctx, append([]any{"hmget", s.Keys.Job(id)}, asArgs(fields)...)...)
 		}
 		if err := s.do(ctx, cmds...); err != nil {
 			return err
@@ -61,8 +61,8 @@ func (s Hashes) pairs(
 			if err := c.Err(); err != nil && !WrongType(err) {
 				return err
 			}
-			if values := c.(*redis.SliceCmd).Val(); len(values) == 2 {
-				found(from+i, values[0], values[1])
+			if values := c.(*redis.SliceCmd).Val(); len(values) > 0 {
+				found(from+i, values)
 			}
 		}
 	}
@@ -73,13 +73,13 @@ func (s Hashes) pairs(
 // handed back.
 func (s Hashes) Failed(ctx context.Context, steps []job.Later) ([]bool, error) {
 	failed := make([]bool, len(steps))
-	err := s.pairs(ctx, len(steps), func(i int) (id, one, other string) {
+	err := s.read(ctx, len(steps), func(i int) (string, []string) {
 		step := steps[i].Step
 		if step == job.StepRecord {
 			step = job.StepFanIn
 		}
-		return steps[i].ID, step + ":error", step + ":waits"
-	}, func(i int, failure, waits any) { failed[i] = failure != nil && waits == nil })
+		return steps[i].ID, []string{step + ":error", step + ":waits"}
+	}, func(i int, values []any) { failed[i] = values[0] != nil && values[1] == nil })
 	if err != nil {
 		return nil, fmt.Errorf("retries: %w", err)
 	}
@@ -95,4 +95,31 @@ func (s Hashes) Traceparent(ctx context.Context, id string) string {
 	ctx, cancel := context.WithTimeout(ctx, traceTime)
 	defer cancel()
 	return s.rdb.HGet(ctx, s.Keys.Job(id), "traceparent").Val()
+}
+
+// Worked returns how long the queries of tasks have taken: those that are done, and those that run, until now.
+func (s Hashes) Worked(ctx context.Context, tasks []job.Later) ([]time.Duration, error) {
+	worked := make([]time.Duration, len(tasks))
+	if len(tasks) == 0 {
+		return worked, nil
+	}
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, len(tasks), func(i int) (string, []string) {
+		step := tasks[i].Step
+		return tasks[i].ID, []string{step + ":found", step + ":owner", step + ":taken"}
+	}, func(i int, values []any) {
+		if found, ok := values[0].(string); ok {
+			worked[i] = job.Took(found)
+		} else if taken, ok := values[2].(string); ok && values[1] != nil {
+			ms, _ := strconv.ParseInt(taken, 10, 64)
+			worked[i] = max(0, now.Sub(time.UnixMilli(ms)))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tasks: %w", err)
+	}
+	return worked, nil
 }

@@ -176,6 +176,16 @@ func BytesInParts(memo []byte) int64 {
 	return t.PartsBytes
 }
 
+// Took returns how long the query of a task has taken that has found this.
+func Took(found string) time.Duration {
+	var (
+		p parser
+		t TaskState
+	)
+	p.found(found, &t)
+	return t.Took
+}
+
 // found reads what a task has found: words of the form name=value. The last value extends to the end
 // of the text.
 func (p *parser) found(text string, t *TaskState) {

@@ -108,7 +108,7 @@ of a newer release.`,
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
 		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f),
-		newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
+		newList(&f), newFloods(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
 		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f), newAudit(&f),
 		newUser(),
 		newInit(&f), newValidate(&f), newConfig(&f), newExplain(&f), newTest(&f), newDoctor(&f), newMigrate(&f),
