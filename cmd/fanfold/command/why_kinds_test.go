@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"log/slog"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -13,7 +14,10 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -243,6 +247,10 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	if err := s.Redis.Do(t.Context(), "acl", "setuser", "app", "on", ">secret", "~*", "&*", "+@all", "-info").Err(); err != nil {
 		t.Fatal(err)
 	}
+	site, err := access.New(report.Site{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages := map[string]*dashboard.Dashboard{}
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{
@@ -294,7 +302,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 				}
 			}
 			r, page := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1/jobs/"+w.id, nil), httptest.NewRecorder()
-			pages[c.config].ServeHTTP(page, r)
+			site.Login(audit.Dashboard, pages[c.config]).ServeHTTP(page, r)
 			says := lines[0]
 			if kind == why.KindNoRecord {
 				says = "no such record" // which is an error
