@@ -15,7 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // language defines the values of the fields of a configuration. No mistake shows a

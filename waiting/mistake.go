@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // maxOptions is the maximum number of allowed values that a page lists.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // maxItems is the maximum number of values of a list that a page shows.

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // facts are the known facts about a record.

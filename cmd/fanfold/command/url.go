@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/waiting"
+	"github.com/fanfold/fanfold/web/link"
 )
 
 func newURL(f *flags) *cobra.Command {
@@ -32,7 +32,7 @@ http.link_secret in the configuration.`,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			of, usual, longest := b.link, 15*time.Minute, sink.LongestLink
 			if page {
-				of, usual, longest = b.pageLink, 7*24*time.Hour, waiting.MaxLinkTime
+				of, usual, longest = b.pageLink, 7*24*time.Hour, link.MaxTime
 			}
 			if !c.Flags().Changed("expires") {
 				expires = usual
@@ -58,8 +58,8 @@ http.link_secret in the configuration.`,
 	return c
 }
 
-// link is the location of a file: either URL or Path.
-type link struct {
+// place is the location of a file: either URL or Path.
+type place struct {
 	ID      string     `json:"id"`
 	URL     string     `json:"url,omitempty"`
 	Expires *time.Time `json:"expires,omitempty"`
@@ -67,18 +67,18 @@ type link struct {
 }
 
 // pageLink returns a link to the waiting page of a record.
-func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
+func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (place, error) {
 	if _, err := b.Inspect.Jobs.Record(ctx, id); err != nil {
-		return link{ID: id}, err
+		return place{ID: id}, err
 	}
 	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
 	url, err := b.PageURL(ctx, id, until)
-	return link{ID: id, URL: url, Expires: &until}, err
+	return place{ID: id, URL: url, Expires: &until}, err
 }
 
 // link returns a link to the file of a record.
-func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
-	l := link{ID: id}
+func (b *backend) link(ctx context.Context, id string, expires time.Duration) (place, error) {
+	l := place{ID: id}
 	r, err := b.Inspect.Jobs.Record(ctx, id)
 	switch {
 	case err != nil:

@@ -11,10 +11,11 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/waiting"
+	"github.com/fanfold/fanfold/web/link"
 )
 
-// newSealer returns what seals links to waiting pages.
-func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
+// newSealer returns what seals links to pages.
+func newSealer(ctx context.Context, p *Process) (*link.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		return nil, fault.Config.New("http.link_secret: a link to a waiting page works in one installation only, "+
@@ -22,7 +23,7 @@ func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	seal, err := waiting.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
+	seal, err := link.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
 	if err != nil {
 		return nil, fault.Config.Of(err)
 	}
@@ -39,8 +40,8 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, e
 		return nil, err
 	}
 	o := waiting.Options{
-		Seal: seal, Inspect: in, People: p.Records.People(), Find: p.Object, Language: p.Config.HTTP.Language,
-		Log: p.log,
+		Seal: waiting.NewSealer(seal), Inspect: in, People: p.Records.People(), Find: p.Object,
+		Language: p.Config.HTTP.Language, Log: p.log,
 	}
 	if p.Config.HTTP.Cancel && !p.Config.HTTP.ReadOnly {
 		o.Cancel = p.Operate.Jobs.Cancel
@@ -93,5 +94,5 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	if pass.Person, err = p.Records.People().Of(ctx, id); err != nil {
 		return "", fmt.Errorf("owner of the record: %w", err)
 	}
-	return site.URL + "/r/" + seal.Seal(pass), nil
+	return site.URL + "/r/" + waiting.NewSealer(seal).Seal(pass), nil
 }
