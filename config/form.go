@@ -73,6 +73,7 @@ var language = decode.Language{
 				"Use one of "+report.Listing(languages.Codes()))
 		},
 		"network":  badNetwork,
+		"origin":   badOrigin,
 		"listener": badListener,
 		"redis":    badRedis,
 		"server":   badServer,

@@ -70,6 +70,6 @@ func (p *Pages) cancel(w http.ResponseWriter, r *http.Request) {
 
 // back leads from a path below the page to the page.
 func (p *Pages) back(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Location", "../"+r.PathValue("token")+p.folder.Page(r).Lang)
+	w.Header().Set("Location", "../"+r.PathValue("token")+p.folder.Page(r).Query)
 	w.WriteHeader(http.StatusSeeOther)
 }

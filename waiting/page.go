@@ -62,7 +62,7 @@ func New(o Options) *Pages {
 	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
 	p.exports = exports{o: o}
-	p.exports.lists = aged.Cache[string, exportList]{
+	p.exports.lists = aged.Cache[owner, exportList]{
 		MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.exports.read,
 	}
 	p.queues = queues{partitions: o.Inspect.Scripts}
@@ -126,7 +126,7 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 	f.Now = time.Now() // the time left shrinks while the facts are cached
 	in, reports := p.folder.In(r), p.o.Inspect.Config.Reports
 	c := content{
-		view: describe(in, f, reports), Report: title(reports, f.Report),
+		view: describe(in, f, reports), Report: Title(reports, f.Report),
 		Order: order(in, f.Parameters, reports[f.Report]),
 		ID:    pass.ID, Token: r.PathValue("token"), Page: p.folder.Page(r), Until: pass.Expires,
 		Cancel: p.o.Cancel != nil && cancellable(f),

@@ -14,13 +14,12 @@ type Pass struct {
 	Mark    record.Mark // of the record, so that the link does not show a later one with the same id
 	Expires time.Time   // in whole seconds
 	Person  string      // whose past exports the page lists; empty: none
+	Tenant  string      // of the person; empty: none
 }
 
 const (
-	// maxPerson is the max length of a person, in bytes.
+	// maxPerson is the max length of a person and of a tenant, in bytes.
 	maxPerson = 200
-	// headBytes are the bytes before the id: mark, length of the id.
-	headBytes = len(record.Mark{}) + 1
 	// purpose separates these tokens from those of other pages.
 	purpose = "fanfold waiting page 3"
 )
@@ -31,17 +30,20 @@ type Sealer struct{ of *link.Sealer }
 // NewSealer makes a Sealer.
 func NewSealer(of *link.Sealer) *Sealer { return &Sealer{of} }
 
-// Seal makes a token of letters, digits, - and _. It leaves out a person of more than 200 bytes. Open refuses
-// a token whose id is not valid.
+// Seal makes a token of letters, digits, - and _. It leaves out a person of more than 200 bytes, or of such a tenant.
+// Open refuses a token whose id is not valid.
 func (s *Sealer) Seal(p Pass) string {
 	if !report.ValidID(p.ID) {
 		p.ID = ""
 	}
-	if len(p.Person) > maxPerson {
-		p.Person = ""
+	if len(p.Person) > maxPerson || len(p.Tenant) > maxPerson {
+		p.Person, p.Tenant = "", ""
 	}
-	plain := append(p.Mark[:], byte(len(p.ID)))
-	return s.of.Seal(purpose, p.Expires, append(append(plain, p.ID...), p.Person...))
+	plain := p.Mark[:]
+	for _, text := range []string{p.ID, p.Person, p.Tenant} {
+		plain = append(append(plain, byte(len(text))), text...)
+	}
+	return s.of.Seal(purpose, p.Expires, plain)
 }
 
 // Open reads a token. The errors are link.ErrToken and link.ErrExpired; with either, the Pass is empty.
@@ -50,13 +52,14 @@ func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 	if err != nil {
 		return Pass{}, err
 	}
-	if len(plain) < headBytes || len(plain) < headBytes+int(plain[headBytes-1]) {
-		return Pass{}, link.ErrToken
-	}
-	end := headBytes + int(plain[headBytes-1])
-	p := Pass{
-		ID: string(plain[headBytes:end]), Mark: record.Mark(plain[:headBytes-1]), Expires: expires,
-		Person: string(plain[end:]),
+	p := Pass{Expires: expires}
+	plain = plain[copy(p.Mark[:], plain):]
+	for _, to := range []*string{&p.ID, &p.Person, &p.Tenant} {
+		if len(plain) == 0 || len(plain) <= int(plain[0]) {
+			return Pass{}, link.ErrToken
+		}
+		end := 1 + int(plain[0])
+		*to, plain = string(plain[1:end]), plain[end:]
 	}
 	if !report.ValidID(p.ID) {
 		return Pass{}, link.ErrToken

@@ -32,13 +32,13 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, key, "abc234", ours)
 	for _, p := range []Pass{
-		{"1111", mark, now.Add(time.Hour), ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü"}, {strings.Repeat("x", 64), mark, now.Add(link.MaxTime), strings.Repeat("p", maxPerson)},
+		{"1111", mark, now.Add(time.Hour), "", ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü", "acme"}, {strings.Repeat("x", 64), mark, now.Add(link.MaxTime), strings.Repeat("p", maxPerson), strings.Repeat("t", maxPerson)},
 	} {
 		token := s.Seal(p)
 		if got, err := s.Open(token, now); err != nil || got != p {
 			t.Errorf("%+v %v", got, err)
 		}
-		if strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || len(token) > 512 {
+		if strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || len(token) > 1000 {
 			t.Errorf("%s cannot be a part of a URL", token)
 		}
 		if token == s.Seal(p) {
@@ -49,7 +49,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("the token shows the id: %q %v", plain, err)
 		}
 	}
-	if p, err := s.Open(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("p", maxPerson+1)}), now); err != nil || p.Person != "" {
+	if p, err := s.Open(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("p", maxPerson+1), "acme"}), now); err != nil || p.Person != "" || p.Tenant != "" {
 		t.Error(p, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestToken(t *testing.T) {
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, key, "abc234", ours)
-	pass := Pass{"1111", mark, now.Add(time.Hour), "p"}
+	pass := Pass{"1111", mark, now.Add(time.Hour), "p", "t"}
 	token := s.Seal(pass)
 	forged := map[string]string{
 		"none": "", "too long": strings.Repeat("A", 9000), "the id": base64.RawURLEncoding.EncodeToString([]byte("1111")),
@@ -68,10 +68,10 @@ func TestForgedTokens(t *testing.T) {
 		"another prefix":          sealer(t, key, "abc234", report.Keys{Prefix: "other:", Hash: ours.Hash}).Seal(pass),
 		"another hash":            sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix, Hash: "Other-"}).Seal(pass),
 		"prefixes that run on":    sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix + "R", Hash: "ecord-"}).Seal(pass),
-		"an id that is none":      s.Seal(Pass{"../x", mark, now.Add(time.Hour), ""}),
-		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), mark, now.Add(time.Hour), ""}),
+		"an id that is none":      s.Seal(Pass{"../x", mark, now.Add(time.Hour), "", ""}),
+		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), mark, now.Add(time.Hour), "", ""}),
 		"a token behind a token":  token + token,
-		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("\xff", 150)})) + "+",
+		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("\xff", 150), ""})) + "+",
 	}
 	for i := range len(token) {
 		forged["cut at "+token[:i]] = token[:i]
@@ -104,10 +104,10 @@ func TestExpiredToken(t *testing.T) {
 
 func FuzzToken(f *testing.F) {
 	s := sealer(f, key, "abc234", ours)
-	f.Add(s.Seal(Pass{"1111", mark, now.Add(time.Hour), "p"}))
+	f.Add(s.Seal(Pass{"1111", mark, now.Add(time.Hour), "p", "t"}))
 	f.Fuzz(func(t *testing.T, token string) {
 		p, err := s.Open(token, now)
-		if err == nil && (p.ID != "1111" || p.Mark != mark || p.Person != "p") {
+		if err == nil && (p.ID != "1111" || p.Mark != mark || p.Person != "p" || p.Tenant != "t") {
 			t.Errorf("%q opens as %+v", token, p)
 		}
 	})

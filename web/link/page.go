@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/fanfold/fanfold/web"
@@ -33,10 +34,14 @@ type Folder struct {
 	Log      *slog.Logger
 }
 
+// tokenForm is the form of a token.
+var tokenForm = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+
 // Page is what the template head needs, besides In, the language.
 type Page struct {
 	Base   string // relative path from the page to its folder
-	Lang   string // the query of a link, if the person has chosen a language by the address; or empty
+	Query  string // of links, so that they keep the language that the address names and the way back; or empty
+	Back   string // token of the page to order from, which has led here; empty: none
 	Frames string // see Folder, with spaces between them
 }
 
@@ -46,8 +51,17 @@ func (f Folder) Page(r *http.Request) Page {
 		Base:   strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, f.Path), "/")),
 		Frames: strings.Join(f.Frames, " "),
 	}
+	keep := url.Values{}
 	if lang := r.URL.Query().Get("lang"); lang != "" {
-		p.Lang = "?" + url.Values{"lang": {lang}}.Encode()
+		keep.Set("lang", lang)
+	}
+	if p.Back = r.URL.Query().Get("order"); tokenForm.MatchString(p.Back) {
+		keep.Set("order", p.Back)
+	} else {
+		p.Back = ""
+	}
+	if len(keep) > 0 {
+		p.Query = "?" + keep.Encode()
 	}
 	return p
 }
@@ -69,6 +83,11 @@ func (f Folder) Assets(to *http.ServeMux) {
 		})
 	}
 	to.HandleFunc("GET "+f.Path+"-/stream.js", web.StreamScript)
+}
+
+// EmbedScript answers with embed.js, which shows a page behind a link in a page of another site.
+func EmbedScript(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, assets, "assets/embed.js")
 }
 
 // Write answers with a complete page, or with an error.
