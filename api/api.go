@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/order"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
 )
@@ -21,7 +22,7 @@ import (
 // Root is the path of the API.
 const Root = "/api/v1"
 
-// Options are the sources of the answers. All fields but Page, Prefix and Log are required.
+// Options are the sources of the answers. All fields but Page, OrderURL, Prefix and Log are required.
 type Options struct {
 	// Inspect has the clients. The one for blocking reads must have MaxStreams connections for the API.
 	Inspect *inspect.Inspector
@@ -33,6 +34,8 @@ type Options struct {
 	// Page returns the address of a job's page for the person who waits, or an empty string if it has none.
 	// nil: no job has one.
 	Page func(ctx context.Context, id string) string
+	// OrderURL returns the address of a page to order from; nil: there are none.
+	OrderURL func(ctx context.Context, of order.Pass) (string, error)
 	// Prefix precedes Root in the addresses of answers, such as /fanfold; empty: none.
 	Prefix string
 	Log    *slog.Logger // nil: no log
@@ -72,6 +75,7 @@ var routes = []route{
 	{"GET", "/jobs/{id}/file", (*API).file, report.Download, true},
 	{"POST", "/jobs/{id}/cancel", (*API).cancel, report.Operate, false},
 	{"POST", "/jobs/{id}/retry", (*API).retry, report.Operate, false},
+	{"POST", "/order-links", createOrderLink, anyone, false},
 	{"GET", "/audit", listActs, report.Operate, false},
 	{"GET", "/openapi.json", (*API).document, anyone, false},
 }

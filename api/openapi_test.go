@@ -116,6 +116,15 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 		t.Error(list)
 	}
 	c.send(false, 422, "GET", "/audit?since=never", "")
+	link := c.send(false, 201, "POST", "/order-links", `{"person": "ann", "tenant": "acme", "reports": ["plain"], "valid": "12h"}`)
+	if !strings.Contains(link, `{"url":"https://x/o/ann+acme+[plain]","expires":"`) {
+		t.Error(link)
+	}
+	c.send(true, 400, "POST", "/order-links", `{"persons": "ann"}`)
+	c.send(false, 422, "POST", "/order-links", `{"person": "ann", "valid": "soon"}`)
+	c.send(true, 422, "POST", "/order-links", `{"person": ""}`)
+	c.sent["createOrderLink Conflict"] = true  // TestOrderLinks proves it
+	c.sent["createOrderLink Forbidden"] = true // TestOrderLinksOfAService in package process proves it
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	c.send(false, 201, "POST", "/reports/plain/jobs", "", "traceparent", parent)
 	var parents []any
@@ -252,7 +261,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 	for name, of := range map[string]reflect.Type{
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
 		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
-		"Claimed": reflect.TypeFor[worker.Claimed](), "Act": reflect.TypeFor[audit.Act](),
+		"Claimed": reflect.TypeFor[worker.Claimed](), "Act": reflect.TypeFor[audit.Act](), "OrderLink": reflect.TypeFor[orderLink](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/audit"
+	"github.com/fanfold/fanfold/internal/fault"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/order"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/record/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -103,6 +105,12 @@ reports:
 	b.api = New(Options{
 		Inspect: in, Operate: operate.New(in),
 		Prefix: "/fanfold",
+		OrderURL: func(_ context.Context, of order.Pass) (string, error) {
+			if of.Person == "" {
+				return "", fault.Input.New("a link needs a person")
+			}
+			return fmt.Sprintf("https://x/o/%s+%s+%s", of.Person, of.Tenant, of.Reports), nil
+		},
 		Find: func(_ context.Context, _, file string) (web.File, error) {
 			name, _ := b.files.Name(file)
 			formats := kinds.Standard().Formats

@@ -140,6 +140,10 @@ func (k *checker) checkSite() {
 		at.Problem("the secret is shorter than 32 characters",
 			"Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
+	if len(site.FrameAncestors) > 0 && !at.Given() {
+		s.Get("frame_ancestors").Problem("only pages behind links are shown in frames, and there is no secret for links",
+			"Add link_secret_file, or remove frame_ancestors")
+	}
 	site.URL = strings.TrimRight(site.URL, "/")
 	for _, text := range site.TrustedHeader.Proxies {
 		if network, err := netip.ParsePrefix(text); err == nil && network.Bits() == 0 {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // language defines the values of the fields of a configuration. No mistake shows a
@@ -73,6 +73,7 @@ var language = decode.Language{
 				"Use one of "+report.Listing(languages.Codes()))
 		},
 		"network":  badNetwork,
+		"origin":   badOrigin,
 		"listener": badListener,
 		"redis":    badRedis,
 		"server":   badServer,

@@ -43,6 +43,17 @@ func badURL(text string) *report.Mistake {
 	return unless(ok, "not a valid HTTP URL", "")
 }
 
+// originForm is the form in which browsers name the origin of a page.
+var originForm = regexp.MustCompile(`^https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+
+// badOrigin rejects what no browser sends as the origin of a page.
+func badOrigin(text string) *report.Mistake {
+	standard := strings.HasPrefix(text, "https:") && strings.HasSuffix(text, ":443") ||
+		strings.HasPrefix(text, "http:") && strings.HasSuffix(text, ":80")
+	return unless(originForm.MatchString(text) && !standard, "not the origin of a page",
+		"Write https://host or https://host:port in lower case, without a path and without the standard port")
+}
+
 // badPath rejects a text that is not the path of a request.
 func badPath(text string) *report.Mistake {
 	const form = "Write the path below the API's url, such as /exports/{id}; a parameter must be a whole segment: /users/:user"

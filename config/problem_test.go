@@ -165,6 +165,8 @@ var badFiles = []struct {
 	{"a signature that can be guessed", []string{"    listeners:\n      shop", "    notify: {url: \"https://x.example\", secret: \"whsec_${EMPTY}aGVsbG8=\", retry: {retries: -1}}\n    listeners:\n      shop"}},
 	{"nobody to tell", []string{"    listeners:\n      shop", "    notify: {secret: \"whsec_aGVsbG8gd29ybGQgaGVsbG8gd29ybGQh\", timout: 1s}\n    listeners:\n      shop"}},
 	{"a key that can be guessed", []string{"sink:", "http: {link_secret: \"${USER_DB_PASSWORD}\", url: \"reports.example.com\"}\nsink:"}},
+	{"pages that are no origins", []string{"sink:", "http:\n  frame_ancestors: [\"https://admin.example.com/\", \"*\", \"https://*.example.com\"]\n  cors: [\"https://Admin.example.com\", \"https://admin.example.com:443\", \"null\", \"http://[::1]:8081\"]\nsink:"}},
+	{"frames without links", []string{"sink:", "http: {frame_ancestors: [\"https://admin.example.com\"]}\nsink:"}},
 	{"a key that is empty", []string{"sink:", "http: {link_secret: \"${EMPTY}\", url: \"https://reports.example.com/?a=b\"}\nsink:"}},
 	{"traces without a collector", []string{"sink:", "traces: {sample: 2, timeout: 1h, queue: 0}\nsink:"}},
 	{"a collector that cannot be used", []string{"sink:", "traces: {url: \"http://u:s/s@w0rd-7Qx@collector\", sample: -1, headers: {Host: x, a: \"${EMPTY}\"}}\nsink:"}},

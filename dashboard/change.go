@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/web/form"
 )
 
 // refreshTimeout is how long the answer to a change waits for a sample that shows it.
@@ -40,9 +40,9 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		what, err := do(ctx, r)
 		if err != nil {
 			v := d.view(ctx, r, "")
-			if form, ok := errors.AsType[*wrongForm](err); ok {
+			if wrong, ok := errors.AsType[*wrongForm](err); ok {
 				v.Page, v.Title, v.Static = "reports", "Reports", true
-				v.Content = d.lists.definitions(r, v.sample, form)
+				v.Content = d.lists.definitions(r, v.sample, wrong)
 				d.write(w, http.StatusBadRequest, d.reportsPage, v)
 				return
 			}
@@ -140,35 +140,17 @@ func (c changes) resumeReport(ctx context.Context, r *http.Request) (outcome, er
 	return outcome{message: text, page: "/reports"}, err
 }
 
-// run inserts and pushes a record with the parameters of a form: the fields p.NAME. A list has one value per
-// line, or several values. An empty field means that the parameter is not given.
+// run inserts and pushes a record with the parameters of a form.
 func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	of, err := c.operate.Jobs.Report(r.PathValue("name"))
 	if err != nil {
 		return outcome{}, err
 	}
-	given := map[string]json.RawMessage{}
-	form := &wrongForm{report: of.Name, typed: map[string]string{}, wrong: map[string]string{}}
-	for _, p := range of.Parameters {
-		text := strings.ReplaceAll(strings.Join(r.PostForm["p."+p.Name], "\n"), "\r\n", "\n")
-		form.typed[p.Name] = text
-		texts := []string{text}
-		if p.List {
-			texts = strings.Split(strings.TrimSpace(text), "\n")
-		}
-		if text == "" {
-			continue
-		}
-		given[p.Name] = p.FromTexts(texts)
+	parameters, sent := form.Read(of, r.PostForm, time.Now())
+	if len(sent.Wrong) > 0 {
+		return outcome{}, &wrongForm{of.Name, sent}
 	}
-	values, wrong := of.Check(given, time.Now())
-	for _, m := range wrong {
-		form.wrong[m.Name] = m.Error()
-	}
-	if len(wrong) > 0 {
-		return outcome{}, form
-	}
-	request := record.Request{Report: of.Name, Parameters: report.EncodeBound(values)}
+	request := record.Request{Report: of.Name, Parameters: parameters}
 	request.Owner, request.Tenant = access.Of(ctx).For(of.Name)
 	id, err := c.operate.Jobs.Create(ctx, request)
 	if err != nil {
@@ -178,16 +160,20 @@ func (c changes) run(ctx context.Context, r *http.Request) (outcome, error) {
 	return outcome{message: "Record " + id + " was inserted and pushed.", page: "/jobs/" + id}, nil
 }
 
-// wrongForm is the error of a form to run a report, with what a person has typed and what is wrong with it, by
-// parameter.
+// wrongForm is the error of a form to run a report.
 type wrongForm struct {
-	report       string
-	typed, wrong map[string]string
+	report string
+	sent   form.Sent
 }
 
 // Error implements error.
 func (f *wrongForm) Error() string {
-	return strings.Join(slices.Sorted(maps.Values(f.wrong)), "; ")
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(f.sent.Wrong)) {
+		m := f.sent.Wrong[name]
+		all = append(all, m.Error())
+	}
+	return strings.Join(all, "; ")
 }
 
 func (c changes) delayed(ctx context.Context, r *http.Request) (outcome, error) {

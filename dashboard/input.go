@@ -1,29 +1,29 @@
 package dashboard
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web/form"
 )
 
 // input is the field of a parameter in the form that runs a report.
-type input struct {
-	report.Parameter
-	ID    string // of the element, unique in the page
-	Typed string // what a person has sent; the values of a list are lines
-	Wrong string // what is wrong with it; empty: nothing
-}
+type input struct{ form.Field }
 
 // Fields returns the fields of the form.
 func (d definition) Fields() []input {
 	var all []input
-	for _, p := range d.Parameters {
-		all = append(all, input{
-			Parameter: p, ID: "p-" + d.Name + "-" + p.Name, Typed: d.Typed[p.Name], Wrong: d.Wrong[p.Name],
-		})
+	for _, f := range d.Sent.Fields(d.Report, "p-"+d.Name+"-") {
+		all = append(all, input{f})
 	}
 	return all
+}
+
+// Wrong is what is wrong with the value; empty: nothing.
+func (i input) Wrong() string {
+	if i.Mistake == nil {
+		return ""
+	}
+	return i.Mistake.Error()
 }
 
 // Hint says in a few words which values the parameter takes.
@@ -51,24 +51,13 @@ func (i input) Hint() string {
 	return strings.Join(words, ", ")
 }
 
-// Choices are the values of a parameter with options; those of a boolean are true and false.
-func (i input) Choices() []string {
-	if i.Type == report.ParamBoolean && !i.List {
-		return []string{"true", "false"}
-	}
-	return i.Options
-}
-
-// Chosen reports whether a person has chosen a value.
-func (i input) Chosen(value string) bool { return slices.Contains(strings.Split(i.Typed, "\n"), value) }
-
 // DescribedBy are the ids of the elements that explain the field, with spaces between them.
 func (i input) DescribedBy() string {
 	var ids []string
 	if i.Description != "" {
 		ids = append(ids, "d-"+i.ID)
 	}
-	if i.Wrong != "" {
+	if i.Mistake != nil {
 		ids = append(ids, "w-"+i.ID)
 	}
 	return strings.Join(ids, " ")

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web/form"
 )
 
 // definition is a report on the page of reports.
@@ -21,8 +22,7 @@ type definition struct {
 	Plan    *picture // nil: none
 	Paused  bool
 	Running int
-	Wrong   map[string]string // what is wrong with the values of its form, by parameter
-	Typed   map[string]string // the values of its form, by parameter
+	Sent    form.Sent
 }
 
 // reports is the content of the page of reports.
@@ -67,7 +67,7 @@ var reportTable = listing[definition]{
 func nameOfReport(d definition) string { return d.Name }
 
 // definitions returns all reports, one of them with a form that was sent.
-func (l listPages) definitions(r *http.Request, s *sample, form *wrongForm) reports {
+func (l listPages) definitions(r *http.Request, s *sample, wrong *wrongForm) reports {
 	running := map[string]int{}
 	for _, j := range s.Jobs {
 		running[j.Report]++
@@ -82,8 +82,8 @@ func (l listPages) definitions(r *http.Request, s *sample, form *wrongForm) repo
 			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name], Plan: l.plans[name],
 			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),
 		}
-		if name == form.report {
-			one.Wrong, one.Typed = form.wrong, form.typed
+		if name == wrong.report {
+			one.Sent = wrong.sent
 		}
 		all = append(all, one)
 	}

@@ -21,31 +21,32 @@ type People struct{ s *Store }
 // People returns the People of the table. It does no I/O.
 func (s *Store) People() People { return People{s} }
 
-// Of returns the owner of a record; empty: none. It returns engine.ErrNoRecord if the record does
-// not exist.
-func (p People) Of(ctx context.Context, id string) (string, error) {
+// Of returns the owner of a record and the owner's tenant; empty: none. It returns engine.ErrNoRecord if the record
+// does not exist.
+func (p People) Of(ctx context.Context, id string) (person, tenant string, err error) {
 	l, err := p.s.known(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	arg, ok := l.argument(id)
 	if !ok {
-		return "", engine.ErrNoRecord
+		return "", "", engine.ErrNoRecord
 	}
-	var person sql.NullString
-	query := p.s.sql("SELECT " + l.text(p.s.kind, "owner") + " FROM {table} WHERE {id} = ?{filter}")
-	err = p.s.db.QueryRowContext(ctx, query, arg).Scan(&person)
+	var owner, of sql.NullString
+	query := p.s.sql("SELECT " + l.text(p.s.kind, "owner") + ", " + l.text(p.s.kind, "tenant") +
+		" FROM {table} WHERE {id} = ?{filter}")
+	err = p.s.db.QueryRowContext(ctx, query, arg).Scan(&owner, &of)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", engine.ErrNoRecord
+		return "", "", engine.ErrNoRecord
 	} else if err != nil {
-		return "", fmt.Errorf("person: %w", err)
+		return "", "", fmt.Errorf("person: %w", err)
 	}
-	return person.String, nil
+	return owner.String, of.String, nil
 }
 
-// Exports returns those of a person's newest n records that have a file. It returns ErrNoIndex if
-// no index begins with the column.
-func (p People) Exports(ctx context.Context, person string, n int) ([]engine.Record, error) {
+// Newest returns the newest n records of a person of a tenant; empty: a person without one. It returns ErrNoIndex if
+// no index begins with the column of the owner.
+func (p People) Newest(ctx context.Context, person, tenant string, n int) ([]engine.Record, error) {
 	l, err := p.s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -61,22 +62,16 @@ func (p People) Exports(ctx context.Context, person string, n int) ([]engine.Rec
 	if !indexed {
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain(), p.s.table)
 	}
-	// The second condition is for collations that treat two persons as equal.
-	same := strings.ReplaceAll(" WHERE {person} = ? AND "+p.s.kind.Words["same"], "{person}", column)
-	found, err := p.s.records(ctx, p.s.selection(l)+same+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n),
-		person, person)
+	// The first condition uses the index; the second is for collations that treat two persons as equal.
+	same := func(column string) string { return strings.ReplaceAll(p.s.kind.Words["same"], "{person}", column) }
+	where := " WHERE " + column + " = ? AND " + same(column) + " AND " +
+		same("COALESCE("+l.text(p.s.kind, "tenant")+", '')")
+	found, err := p.s.records(ctx, p.s.selection(l)+where+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n),
+		person, person, tenant)
 	if p.s.kind.Is(err, Unreadable) { // a text, and the column has numbers
 		return nil, nil
-	} else if err != nil {
-		return nil, err
 	}
-	var exports []engine.Record
-	for _, r := range found {
-		if r.Status.HasFile() {
-			exports = append(exports, r)
-		}
-	}
-	return exports, nil
+	return found, err
 }
 
 // plain returns the name of the column of the owner.

@@ -4,16 +4,22 @@ import "regexp"
 
 // Site has the settings of serve --http.
 type Site struct {
-	// Secret that seals the links of [waiting pages](../guides/waiting-page.md): 32 characters or more, such as
-	// from `openssl rand -base64 32`, and the same in every process. A new secret invalidates all links
+	// Secret that seals the links of [waiting pages](../guides/waiting-page.md) and
+	// [order pages](../guides/order-page.md): 32 characters or more, such as from `openssl rand -base64 32`, and the
+	// same in every process. A new secret invalidates all links
 	LinkSecret Secret `yaml:"link_secret" file:"link_secret_file"`
 	// Address at which people reach `serve --http`, such as `https://reports.example.com`. Links begin with it.
 	// Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
-	// Language of the waiting page for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
+	// Language of the pages behind links for people whose browser asks for none that it has: `de`, `en`, `es` or `zh`
 	Language string `yaml:"language" form:"language" default:"en"`
 	// `true` lets everyone who has the link of a waiting page cancel its report, unless `read_only` is set
 	Cancel bool `yaml:"cancel" default:"false"`
+	// Origins of the pages that may [show](../guides/order-page.md#3-embed-it) pages behind links in a frame, such as
+	// `https://admin.example.com`. The dashboard is never shown in a frame
+	FrameAncestors []string `yaml:"frame_ancestors" form:"origin" unset:"none"`
+	// Origins of the pages that may call the [API](../guides/http-api.md#from-a-browser) from a browser
+	CORS []string `yaml:"cors" form:"origin" unset:"none"`
 	// Users with passwords, as `fanfold user hash` prints them. All pages except those behind links then require a
 	// login
 	Users Secret `yaml:"users" file:"users_file"`

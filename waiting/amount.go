@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // size formats the size of a file like words.Bytes, with the numbers of the language.

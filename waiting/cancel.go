@@ -36,7 +36,7 @@ func (p *Pages) confirm(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	case !c.Cancel:
-		back(w, r)
+		p.back(w, r)
 	default:
 		in := c.In
 		c.view = view{In: in, Class: "warn", Title: in.Say("cancel.ask"), Ended: true}
@@ -65,11 +65,11 @@ func (p *Pages) cancel(w http.ResponseWriter, r *http.Request) {
 		p.unavailable(w, r, pass, err)
 		return
 	}
-	back(w, r)
+	p.back(w, r)
 }
 
 // back leads from a path below the page to the page.
-func back(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Location", "../"+r.PathValue("token")+query(r))
+func (p *Pages) back(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Location", "../"+r.PathValue("token")+p.folder.Page(r).Query)
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -24,10 +24,13 @@ type export struct {
 	Created           time.Time
 }
 
+// owner is who the records of a list belong to.
+type owner struct{ person, tenant string }
+
 // exports finds the past exports of people.
 type exports struct {
 	o     Options
-	lists aged.Cache[string, exportList] // by person
+	lists aged.Cache[owner, exportList]
 }
 
 // exportList is a list of past exports without their tokens, which every page makes for itself.
@@ -42,14 +45,15 @@ func (e *exports) of(ctx context.Context, pass Pass) (all []export) {
 	if pass.Person == "" {
 		return nil
 	}
-	l, err := e.lists.Get(ctx, pass.Person)
+	l, err := e.lists.Get(ctx, owner{pass.Person, pass.Tenant})
 	if err != nil {
 		e.o.Log.Warn("cannot read past exports", "err", err)
 		return nil
 	}
 	for _, one := range l.exports {
 		if mark, ok := l.marks[one.id]; ok && one.id != pass.ID {
-			one.Token = e.o.Seal.Seal(Pass{ID: one.id, Mark: mark, Expires: pass.Expires, Person: pass.Person})
+			one.Token = e.o.Seal.Seal(Pass{ID: one.id, Mark: mark, Expires: pass.Expires, Person: pass.Person,
+				Tenant: pass.Tenant})
 			all = append(all, one)
 		}
 	}
@@ -57,19 +61,19 @@ func (e *exports) of(ctx context.Context, pass Pass) (all []export) {
 }
 
 // read reads the list of a person.
-func (e *exports) read(ctx context.Context, person string) (l exportList, err error) {
-	found, err := e.o.People.Exports(ctx, person, maxExports)
+func (e *exports) read(ctx context.Context, of owner) (l exportList, err error) {
+	found, err := e.o.People.Newest(ctx, of.person, of.tenant, maxExports)
 	if err != nil {
 		return l, err
 	}
 	var ids []string
 	for _, r := range found {
-		if report.Skipped(r.Status, r.File, r.Rows) {
+		if !r.Status.HasFile() || report.Skipped(r.Status, r.File, r.Rows) {
 			continue
 		}
 		ids = append(ids, r.ID)
 		l.exports = append(l.exports, export{
-			id: r.ID, Report: title(e.o.Inspect.Config.Reports, r.Report), Created: time.Now().Add(-r.Age),
+			id: r.ID, Report: Title(e.o.Inspect.Config.Reports, r.Report), Created: time.Now().Add(-r.Age),
 		})
 	}
 	l.marks, err = e.o.Inspect.Records.Marks(ctx, ids...)

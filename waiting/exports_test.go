@@ -51,7 +51,7 @@ func TestPastExportsOfARequestThatEnds(t *testing.T) {
 	}
 	p = New(p.o)
 	asked, ask := 0, p.exports.lists.Ask
-	p.exports.lists.Ask = func(ctx context.Context, person string) (exportList, error) {
+	p.exports.lists.Ask = func(ctx context.Context, person owner) (exportList, error) {
 		asked++
 		return ask(ctx, person)
 	}

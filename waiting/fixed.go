@@ -1,6 +1,6 @@
 package waiting
 
-import "github.com/fanfold/fanfold/waiting/languages"
+import "github.com/fanfold/fanfold/web/languages"
 
 // fixed is a page that does not depend on the state of a record.
 type fixed struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/scripts/past"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // Left is the estimated time left.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // maxOptions is the maximum number of allowed values that a page lists.
@@ -19,19 +19,7 @@ func mistaken(in *languages.Language, f facts, of *report.Report) []string {
 	}
 	var says []string
 	for _, m := range of.Mistakes(f.Parameters, f.Now) {
-		name := report.Shorten(m.Name)
-		i := slices.IndexFunc(of.Parameters, func(p report.Parameter) bool { return p.Name == m.Name })
-		if i >= 0 {
-			name = cmp.Or(of.Parameters[i].Description, name)
-		}
-		switch {
-		case i < 0:
-			says = append(says, in.Say("mistake.unknown", "name", name))
-		case m.Value == nil:
-			says = append(says, in.Say("mistake.missing", "name", name)+in.Say("space")+give(in, of.Parameters[i]))
-		default:
-			says = append(says, in.Say("mistake.value", "name", name)+in.Say("space")+give(in, of.Parameters[i]))
-		}
+		says = append(says, Wrong(in, of, m))
 	}
 	if len(says) == 0 {
 		return nil
@@ -39,8 +27,22 @@ func mistaken(in *languages.Language, f facts, of *report.Report) []string {
 	return append(append([]string{in.Say("mistake")}, says...), in.Say("mistake.again"))
 }
 
-// give says which values a parameter may have.
-func give(in *languages.Language, p report.Parameter) string {
+// Wrong says what is wrong with a parameter and what to change, without its value.
+func Wrong(in *languages.Language, of *report.Report, m report.ParameterMistake) string {
+	i := slices.IndexFunc(of.Parameters, func(p report.Parameter) bool { return p.Name == m.Name })
+	if i < 0 {
+		return in.Say("mistake.unknown", "name", report.Shorten(m.Name))
+	}
+	key := "mistake.value"
+	if m.Value == nil {
+		key = "mistake.missing"
+	}
+	name := cmp.Or(of.Parameters[i].Description, report.Shorten(m.Name))
+	return in.Say(key, "name", name) + in.Say("space") + Give(in, of.Parameters[i])
+}
+
+// Give says which values a parameter may have.
+func Give(in *languages.Language, p report.Parameter) string {
 	if n := len(p.Options); n > 0 {
 		options := slices.Clone(p.Options[:min(n, maxOptions)])
 		if n > maxOptions {

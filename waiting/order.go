@@ -2,13 +2,12 @@ package waiting
 
 import (
 	"encoding/json"
-	"fmt"
 	"html/template"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
+	"github.com/fanfold/fanfold/web/link"
 )
 
 // maxItems is the maximum number of values of a list that a page shows.
@@ -60,14 +59,8 @@ func plainValue(in *languages.Language, raw json.RawMessage) string {
 	}
 }
 
-// Time returns an element with a time in UTC, which the script of the page replaces by the local time.
-func (v view) Time(t time.Time) template.HTML {
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format("2006-01-02T15:04Z07:00"),
-		template.HTMLEscapeString(v.In.Time(t))))
-}
+// Time returns an element with a time, for the template.
+func (v view) Time(t time.Time) template.HTML { return link.Time(v.In, t) }
 
-// SayTime returns the text of a key with the element of a time.
-func (v view) SayTime(key string, t time.Time) template.HTML {
-	text := template.HTMLEscapeString(v.In.Say(key))
-	return template.HTML(strings.ReplaceAll(text, "{time}", string(v.Time(t))))
-}
+// SayTime returns the text of a key with the element of a time, for the template.
+func (v view) SayTime(key string, t time.Time) template.HTML { return link.SayTime(v.In, key, t) }

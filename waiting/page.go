@@ -1,16 +1,11 @@
 package waiting
 
 import (
-	"bytes"
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
-	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -19,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/past"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/waiting/languages"
 	"github.com/fanfold/fanfold/web"
+	"github.com/fanfold/fanfold/web/link"
 )
 
 // Options are the data of the pages. All fields but Cancel and Log are required.
@@ -30,6 +25,8 @@ type Options struct {
 	Find    web.Find
 	// Language is the code of the language for people who ask for none that the pages have.
 	Language string
+	// Frames are the origins of the pages that may show these in a frame.
+	Frames []string
 	// Cancel cancels the record of an id; nil: people cannot. An error that matches fault.Refused means that it
 	// has ended meanwhile.
 	Cancel func(ctx context.Context, id, reason string) (outcome string, err error)
@@ -40,6 +37,7 @@ type Options struct {
 // Pages is an http.Handler for all paths below /r/. It is safe for concurrent use.
 type Pages struct {
 	o         Options
+	folder    link.Folder
 	mux       *http.ServeMux
 	facts     aged.Cache[string, facts] // by id
 	exports   exports
@@ -52,10 +50,7 @@ type Pages struct {
 //go:embed page.html
 var source string
 
-//go:embed assets
-var assets embed.FS
-
-var layout = template.Must(template.New("page").Parse(source))
+var layout = link.Parse(source)
 
 // New makes Pages. It does no I/O.
 func New(o Options) *Pages {
@@ -63,10 +58,11 @@ func New(o Options) *Pages {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pages{o: o, mux: http.NewServeMux(), past: past.New(o.Inspect.Scripts...)}
+	p.folder = link.Folder{Path: "/r/", Language: o.Language, Frames: o.Frames, Log: o.Log}
 	p.streams.Max, p.streams.MaxOf = maxStreams, maxStreamsOf
 	p.facts = aged.Cache[string, facts]{MaxAge: maxFactsAge, Max: maxCachedFacts, Timeout: queryTimeout, Ask: p.query}
 	p.exports = exports{o: o}
-	p.exports.lists = aged.Cache[string, exportList]{
+	p.exports.lists = aged.Cache[owner, exportList]{
 		MaxAge: maxExportsAge, Max: maxPeople, Timeout: queryTimeout, Ask: p.exports.read,
 	}
 	p.queues = queues{partitions: o.Inspect.Scripts}
@@ -78,17 +74,8 @@ func New(o Options) *Pages {
 		p.mux.HandleFunc("GET /r/{token}/cancel", p.confirm)
 		p.mux.HandleFunc("POST /r/{token}/cancel", p.cancel)
 	}
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic(err) // the folder is part of the binary
-	}
-	for _, name := range []string{"style.css", "live.js", "icon.svg"} {
-		p.mux.HandleFunc("GET /r/-/"+name, func(w http.ResponseWriter, r *http.Request) {
-			http.ServeFileFS(w, r, files, name)
-		})
-	}
-	p.mux.HandleFunc("GET /r/-/stream.js", web.StreamScript)
-	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, ErrToken) })
+	p.folder.Assets(p.mux)
+	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, link.ErrToken) })
 	return p
 }
 
@@ -101,12 +88,11 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // content is the data of the template.
 type content struct {
 	view
+	link.Page
 	Report, ID string
 	Order      []ordered // what the person asked for
 	Requested  time.Time // zero: unknown
 	Token      string    // empty: the link is not valid
-	Lang       string    // the query of a link, if the person has chosen a language by the address; or empty
-	Base       string    // relative path from the page to /r/
 	Until      time.Time // when the link expires
 	Exports    []export
 	Cancel     bool // the person can cancel the report
@@ -124,16 +110,11 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, ErrExpired) {
-		p.write(w, r, http.StatusGone, content{view: expiredLink.view(p.language(r))})
+	if errors.Is(err, link.ErrExpired) {
+		p.write(w, r, http.StatusGone, content{view: expiredLink.view(p.folder.In(r))})
 		return
 	}
-	p.write(w, r, http.StatusNotFound, content{view: invalidLink.view(p.language(r))})
-}
-
-// language returns the language for a request.
-func (p *Pages) language(r *http.Request) *languages.Language {
-	return languages.Choose(p.o.Language, r.URL.Query().Get("lang"), r.Header.Get("Accept-Language"))
+	p.write(w, r, http.StatusNotFound, content{view: invalidLink.view(p.folder.In(r))})
 }
 
 // content returns the content of the page of a pass, without past exports.
@@ -143,11 +124,11 @@ func (p *Pages) content(r *http.Request, pass Pass) (content, error) {
 		return content{}, err
 	}
 	f.Now = time.Now() // the time left shrinks while the facts are cached
-	in, reports := p.language(r), p.o.Inspect.Config.Reports
+	in, reports := p.folder.In(r), p.o.Inspect.Config.Reports
 	c := content{
-		view: describe(in, f, reports), Report: title(reports, f.Report),
+		view: describe(in, f, reports), Report: Title(reports, f.Report),
 		Order: order(in, f.Parameters, reports[f.Report]),
-		ID:    pass.ID, Token: r.PathValue("token"), Lang: query(r), Until: pass.Expires,
+		ID:    pass.ID, Token: r.PathValue("token"), Page: p.folder.Page(r), Until: pass.Expires,
 		Cancel: p.o.Cancel != nil && cancellable(f),
 	}
 	if f.Created != nil {
@@ -174,7 +155,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) unavailable(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
 	p.o.Log.Warn("cannot read the state for a waiting page", "job", pass.ID, "err", err)
 	w.Header().Set("Retry-After", "5")
-	p.write(w, r, http.StatusServiceUnavailable, content{view: unavailable.view(p.language(r))})
+	p.write(w, r, http.StatusServiceUnavailable, content{view: unavailable.view(p.folder.In(r))})
 }
 
 // file answers with the file that the record names.
@@ -185,7 +166,7 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	f, err := p.factsOf(r.Context(), pass)
 	if err == nil && (!f.Status.HasFile() || report.Skipped(f.Status, f.File, f.Rows)) {
-		back(w, r) // the page shows why there is no file
+		p.back(w, r) // the page shows why there is no file
 		return
 	}
 	if err == nil {
@@ -193,34 +174,17 @@ func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, sink.ErrNoObject):
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: deletedFile.view(p.language(r))})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: deletedFile.view(p.folder.In(r))})
 	case errors.Is(err, web.ErrElsewhere):
 		p.o.Log.Warn("the file of a waiting page cannot be downloaded", "job", pass.ID, "err", err)
-		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: unreadableFile.view(p.language(r))})
+		p.write(w, r, http.StatusGone, content{ID: pass.ID, view: unreadableFile.view(p.folder.In(r))})
 	case err != nil:
 		p.unavailable(w, r, pass, err)
 	}
 }
 
-// query returns the query of a link that keeps the language of the address of a request; empty: it names none.
-func query(r *http.Request) string {
-	if lang := r.URL.Query().Get("lang"); lang != "" {
-		return "?" + url.Values{"lang": {lang}}.Encode()
-	}
-	return ""
-}
-
 // write answers with a complete page, or with an error.
-func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s content) {
-	s.Base = strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, "/r/"), "/"))
-	var out bytes.Buffer
-	if err := layout.ExecuteTemplate(&out, "page", s); err != nil {
-		p.o.Log.Error("cannot render a waiting page", "job", s.ID, "err", err)
-		http.Error(w, s.In.Say("broken"), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	_, _ = out.WriteTo(w)
+func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, c content) {
+	c.Page = p.folder.Page(r)
+	p.folder.Write(w, r, code, layout, c)
 }

@@ -9,15 +9,16 @@ import (
 
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/web/link"
 )
 
 func sealer(t testing.TB, key, tag string, of report.Keys) *Sealer {
 	t.Helper()
-	s, err := NewSealer(report.Secret(key), tag, of)
+	s, err := link.NewSealer(report.Secret(key), tag, of)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return NewSealer(s)
 }
 
 var (
@@ -31,13 +32,13 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, key, "abc234", ours)
 	for _, p := range []Pass{
-		{"1111", mark, now.Add(time.Hour), ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü"}, {strings.Repeat("x", 64), mark, now.Add(MaxLinkTime), strings.Repeat("p", maxPerson)},
+		{"1111", mark, now.Add(time.Hour), "", ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü", "acme"}, {strings.Repeat("x", 64), mark, now.Add(link.MaxTime), strings.Repeat("p", maxPerson), strings.Repeat("t", maxPerson)},
 	} {
 		token := s.Seal(p)
 		if got, err := s.Open(token, now); err != nil || got != p {
 			t.Errorf("%+v %v", got, err)
 		}
-		if strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || len(token) > maxToken {
+		if strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || len(token) > 1000 {
 			t.Errorf("%s cannot be a part of a URL", token)
 		}
 		if token == s.Seal(p) {
@@ -48,7 +49,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("the token shows the id: %q %v", plain, err)
 		}
 	}
-	if p, err := s.Open(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("p", maxPerson+1)}), now); err != nil || p.Person != "" {
+	if p, err := s.Open(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("p", maxPerson+1), "acme"}), now); err != nil || p.Person != "" || p.Tenant != "" {
 		t.Error(p, err)
 	}
 }
@@ -57,20 +58,20 @@ func TestToken(t *testing.T) {
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, key, "abc234", ours)
-	pass := Pass{"1111", mark, now.Add(time.Hour), "p"}
+	pass := Pass{"1111", mark, now.Add(time.Hour), "p", "t"}
 	token := s.Seal(pass)
 	forged := map[string]string{
-		"none": "", "too long": strings.Repeat("A", maxToken+1), "the id": base64.RawURLEncoding.EncodeToString([]byte("1111")),
+		"none": "", "too long": strings.Repeat("A", 9000), "the id": base64.RawURLEncoding.EncodeToString([]byte("1111")),
 		"no base64": token[:len(token)-1] + "!", "padded": token + "==", "with a line break": token[:10] + "\n" + token[10:],
 		"another key":             sealer(t, strings.Repeat("l", 32), "abc234", ours).Seal(pass),
 		"another installation":    sealer(t, key, "abc235", ours).Seal(pass),
 		"another prefix":          sealer(t, key, "abc234", report.Keys{Prefix: "other:", Hash: ours.Hash}).Seal(pass),
 		"another hash":            sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix, Hash: "Other-"}).Seal(pass),
 		"prefixes that run on":    sealer(t, key, "abc234", report.Keys{Prefix: ours.Prefix + "R", Hash: "ecord-"}).Seal(pass),
-		"an id that is none":      s.Seal(Pass{"../x", mark, now.Add(time.Hour), ""}),
-		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), mark, now.Add(time.Hour), ""}),
+		"an id that is none":      s.Seal(Pass{"../x", mark, now.Add(time.Hour), "", ""}),
+		"an id that is too long":  s.Seal(Pass{strings.Repeat("x", 300), mark, now.Add(time.Hour), "", ""}),
 		"a token behind a token":  token + token,
-		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("\xff", 150)})) + "+",
+		"another kind of base 64": strings.NewReplacer("-", "+", "_", "/").Replace(s.Seal(Pass{"1", mark, now.Add(time.Hour), strings.Repeat("\xff", 150), ""})) + "+",
 	}
 	for i := range len(token) {
 		forged["cut at "+token[:i]] = token[:i]
@@ -81,7 +82,7 @@ func TestForgedTokens(t *testing.T) {
 		}
 	}
 	for what, token := range forged {
-		if p, err := s.Open(token, now); !errors.Is(err, ErrToken) || p != (Pass{}) {
+		if p, err := s.Open(token, now); !errors.Is(err, link.ErrToken) || p != (Pass{}) {
 			t.Errorf("%s: %+v %v", what, p, err)
 		}
 	}
@@ -95,7 +96,7 @@ func TestExpiredToken(t *testing.T) {
 		t.Error(err)
 	}
 	for _, at := range []time.Time{now, now.Add(time.Hour)} {
-		if p, err := s.Open(token, at); !errors.Is(err, ErrExpired) || p != (Pass{}) {
+		if p, err := s.Open(token, at); !errors.Is(err, link.ErrExpired) || p != (Pass{}) {
 			t.Errorf("%+v %v", p, err)
 		}
 	}
@@ -103,10 +104,10 @@ func TestExpiredToken(t *testing.T) {
 
 func FuzzToken(f *testing.F) {
 	s := sealer(f, key, "abc234", ours)
-	f.Add(s.Seal(Pass{"1111", mark, now.Add(time.Hour), "p"}))
+	f.Add(s.Seal(Pass{"1111", mark, now.Add(time.Hour), "p", "t"}))
 	f.Fuzz(func(t *testing.T, token string) {
 		p, err := s.Open(token, now)
-		if err == nil && (p.ID != "1111" || p.Mark != mark || p.Person != "p") {
+		if err == nil && (p.ID != "1111" || p.Mark != mark || p.Person != "p" || p.Tenant != "t") {
 			t.Errorf("%q opens as %+v", token, p)
 		}
 	})

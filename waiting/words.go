@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/waiting/languages"
+	"github.com/fanfold/fanfold/web/languages"
 )
 
 // facts are the known facts about a record.
@@ -179,8 +179,8 @@ func label(of *report.Report, name string) string {
 // plain turns a name into words.
 func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// title returns the label of a report for people.
-func title(reports map[string]*report.Report, name string) string {
+// Title returns the label of a report for people.
+func Title(reports map[string]*report.Report, name string) string {
 	if of := reports[name]; of != nil && of.Label != "" {
 		return of.Label
 	}

@@ -39,6 +39,7 @@ const patience = 60 * time.Second
 type site struct {
 	t      *testing.T
 	base   string // http://127.0.0.1:port
+	admin  string // localhost:port, where an admin page may be, which may show pages behind links
 	binary string
 	config string
 	db     *sql.DB
@@ -51,7 +52,8 @@ databases: {db: {dsn: "%s"}}
 records: {database: db}
 sink: file://%s/files
 limits: {shutdown_timeout: 1s}
-http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, groups: {oncall: {users: [oncall], may: [see, download, order, operate]}, readers: {users: ["*"], may: [see, download]}}, cancel: true}
+http: {url: "%s", link_secret: "a key of a test, which nobody needs to guess", users_file: users, groups: {oncall: {users: [oncall], may: [see, download, order, operate]}, readers: {users: ["*"], may: [see, download]}}, cancel: true,
+  frame_ancestors: ["http://%s"]}
 timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {id: "{id}"}}}}
 reports:
   tagged-withdrawals:
@@ -59,6 +61,20 @@ reports:
     listeners: {plt_fund.vs_withdraw: {database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, plt_user.tags: {database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}}
     join: {key: user_id}
     file: {columns: [user_id, tag, amount]}
+  shop-sales:
+    label: Sales of my shop
+    description: Every sale with its customer, the newest first
+    parameters:
+      gate: {type: string, default: none, description: Gate}
+      from: {type: date, default: today-30d, description: First day}
+      size: {type: integer, minimum: "1", maximum: "1000", description: Number of sales}
+      kinds: {list: true, options: [food, toys, books], default: [food, toys], description: Kinds of goods}
+      paid: {type: boolean, default: null, description: Paid}
+    listeners:
+      sales: {database: db, query: "SELECT 1 AS sale, :from AS day, :size AS size, :paid AS paid, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v FROM dual WHERE 'food' IN (:kinds)"}
+      customers: {database: db, query: "SELECT 1 AS sale, 'ann' AS customer"}
+    join: {key: sale}
+    file: {columns: [sale, day, size, customer]}
   payments:
     retry: {retries: 0}
     listeners: {plt_pay.payments: {database: db, query: "SELECT k FROM payments"}}
@@ -114,14 +130,10 @@ func start(t *testing.T) *site {
 		}
 		users += name + ":" + string(hash) + "\n"
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := listener.Addr().String()
-	_ = listener.Close()
+	at := free(t)
 	s.base = "http://" + at
-	for name, text := range map[string]string{"users": users, "fanfold.yaml": fmt.Sprintf(configuration, server.URL(), mariadb.DSN("company"), dir, s.base)} {
+	s.admin = strings.Replace(free(t), "127.0.0.1", "localhost", 1)
+	for name, text := range map[string]string{"users": users, "fanfold.yaml": fmt.Sprintf(configuration, server.URL(), mariadb.DSN("company"), dir, s.base, s.admin)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -150,6 +162,17 @@ func start(t *testing.T) *site {
 			t.Fatal(err)
 		}
 	}
+}
+
+// free returns an address of this machine at which nothing listens.
+func free(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 func (s *site) exec(query string, args ...any) {
@@ -350,6 +373,27 @@ func (b tab) check(name string) {
 		}
 	}
 	b.do(chromedp.EmulateViewport(1200, 900))
+}
+
+// downloads clicks, and proves that a file with a text is downloaded.
+func (b tab) downloads(selector, want string) {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	if _, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir}); err != nil {
+		b.t.Fatal(err)
+	}
+	eval[bool](b, fmt.Sprintf("document.querySelector(%q).click(), true", selector))
+	var files []string
+	for deadline := time.Now().Add(patience); len(files) == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		files, _ = filepath.Glob(filepath.Join(dir, "*.csv"))
+	}
+	if len(files) != 1 {
+		b.t.Fatalf("downloaded: %v; %s", files, b.text())
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil || string(text) != want {
+		b.t.Errorf("%q %v", text, err)
+	}
 }
 
 // TestDashboard uses the dashboard as an operator, and as a viewer who may change nothing.
@@ -572,22 +616,7 @@ func TestWaitingPage(t *testing.T) {
 	person.check("waiting-ready")
 
 	// A click downloads the file.
-	dir := t.TempDir()
-	if _, err := chromedp.CallBrowser(person.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir}); err != nil {
-		t.Fatal(err)
-	}
-	person.click("a[href$='/file'], form button")
-	var files []string
-	for deadline := time.Now().Add(patience); len(files) == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		files, _ = filepath.Glob(filepath.Join(dir, "*.csv"))
-	}
-	if len(files) != 1 {
-		t.Fatalf("downloaded: %v; %s", files, person.text())
-	}
-	text, err := os.ReadFile(files[0])
-	if err != nil || string(text) != "user_id,tag,amount\r\n1,vip,7.50\r\n" {
-		t.Errorf("%q %v", text, err)
-	}
+	person.downloads(`a[href$='/file'], form button`, "user_id,tag,amount\r\n1,vip,7.50\r\n")
 
 	// In another language, with the keyboard: the person cancels a report.
 	s.exec(`INSERT INTO company.file_download_record (id, report, parameters) VALUES (42, 'tagged-withdrawals', '{"gate": "second"}')`)

@@ -25,6 +25,8 @@ type Site struct {
 	groups   []report.Group
 	readOnly bool
 	public   bool
+	frames   []string // origins of pages that may show those behind links in a frame
+	origins  []string // of pages that may call the API
 	log      *slog.Logger
 
 	// Audit appends an act to the audit stream; nil: there is none. Set it before the first request.
@@ -34,7 +36,7 @@ type Site struct {
 // New makes the Site of a validated configuration.
 func New(c report.Site, log *slog.Logger) (*Site, error) {
 	s := &Site{hosts: map[string]bool{"localhost": true}, groups: c.Groups, readOnly: c.ReadOnly,
-		header: c.TrustedHeader.Name, log: log}
+		header: c.TrustedHeader.Name, frames: c.FrameAncestors, origins: c.CORS, log: log}
 	if len(c.Groups) == 0 {
 		s.groups = []report.Group{{Users: []string{everyone}, May: []string{report.See, report.Download}}}
 	}

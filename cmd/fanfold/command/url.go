@@ -7,18 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/order"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/waiting"
+	"github.com/fanfold/fanfold/web/link"
 )
 
 func newURL(f *flags) *cobra.Command {
 	var expires time.Duration
 	var page bool
+	var pass order.Pass
 	c := &cobra.Command{
-		Use:   "url ID",
-		Short: "Print a URL of a job's file",
+		Use:   "url [ID]",
+		Short: "Print a URL of a job's file, or of a page",
 		Long: `Url prints a signed URL of the bucket with which anyone can read the file of a
 record, and nothing else, until it expires. Treat it like a password; it is not stored.
 The URL is signed with the key of the service account, or by IAM if the credentials have
@@ -27,12 +30,29 @@ status; the exit code is 4 if the job failed.
 
 With --page, url prints the address of a page that shows the progress of the record and
 offers the download without a login. serve --http serves the page. It needs http.url and
-http.link_secret in the configuration.`,
-		Args: cobra.ExactArgs(1),
+http.link_secret in the configuration.
+
+With --order PERSON and no ID, url prints the address of a page from which that person
+orders reports, and sees the person's records, without a login.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if n := len(args); pass.Person == "" && n != 1 || pass.Person != "" && n != 0 {
+				return fault.Input.New("give one ID, or --order PERSON")
+			}
+			return nil
+		},
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			of, usual, longest := b.link, 15*time.Minute, sink.LongestLink
-			if page {
-				of, usual, longest = b.pageLink, 7*24*time.Hour, waiting.MaxLinkTime
+			switch {
+			case pass.Person != "":
+				ids = []string{""}
+				usual, longest = time.Hour, link.MaxTime
+				of = func(ctx context.Context, _ string, expires time.Duration) (place, error) {
+					return orderLink(ctx, b, pass, expires)
+				}
+			case pass.Tenant != "", pass.Reports != nil:
+				return fault.Input.New("--tenant and --reports need --order")
+			case page:
+				of, usual, longest = b.pageLink, 7*24*time.Hour, link.MaxTime
 			}
 			if !c.Flags().Changed("expires") {
 				expires = usual
@@ -52,33 +72,43 @@ http.link_secret in the configuration.`,
 		}),
 	}
 	c.Flags().Var((*durationValue)(&expires), "expires",
-		"lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
+		"lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for --page, 1h and 90d for --order")
 	c.Flags().Lookup("expires").DefValue = "" // it depends on --page
 	c.Flags().BoolVar(&page, "page", false, "print the address of the waiting page instead")
+	c.Flags().StringVar(&pass.Person, "order", "", "print the address of the page to order from for this `PERSON`")
+	c.Flags().StringVar(&pass.Tenant, "tenant", "", "with --order: the tenant of the person")
+	c.Flags().StringSliceVar(&pass.Reports, "reports", nil, "with --order: only these reports, with commas between them")
 	return c
 }
 
-// link is the location of a file: either URL or Path.
-type link struct {
-	ID      string     `json:"id"`
+// place is the location of a file: either URL or Path.
+type place struct {
+	ID      string     `json:"id,omitempty"` // empty: of no record
 	URL     string     `json:"url,omitempty"`
 	Expires *time.Time `json:"expires,omitempty"`
 	Path    string     `json:"path,omitempty"`
 }
 
 // pageLink returns a link to the waiting page of a record.
-func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
+func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (place, error) {
 	if _, err := b.Inspect.Jobs.Record(ctx, id); err != nil {
-		return link{ID: id}, err
+		return place{ID: id}, err
 	}
 	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
 	url, err := b.PageURL(ctx, id, until)
-	return link{ID: id, URL: url, Expires: &until}, err
+	return place{ID: id, URL: url, Expires: &until}, err
+}
+
+// orderLink returns a link to the page to order from.
+func orderLink(ctx context.Context, b *backend, of order.Pass, expires time.Duration) (place, error) {
+	of.Expires = time.Now().Add(expires).Truncate(time.Second)
+	url, err := process.OrderURL(ctx, b.Process, of)
+	return place{URL: url, Expires: &of.Expires}, err
 }
 
 // link returns a link to the file of a record.
-func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
-	l := link{ID: id}
+func (b *backend) link(ctx context.Context, id string, expires time.Duration) (place, error) {
+	l := place{ID: id}
 	r, err := b.Inspect.Jobs.Record(ctx, id)
 	switch {
 	case err != nil:

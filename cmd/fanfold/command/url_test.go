@@ -23,8 +23,8 @@ func TestURL(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	out, code := s.fanfold("url", v.ID, "-o", "json")
-	var l link
-	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l != (link{ID: v.ID, Path: path}) {
+	var l place
+	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l != (place{ID: v.ID, Path: path}) {
 		t.Errorf("%d %v %s", code, err, out)
 	}
 	failed := s.Jobs.Run("slow", `{"seconds": "never"}`)

@@ -293,7 +293,7 @@ func TestURLOfAPage(t *testing.T) {
 	w := newWaiter(t, e2e.Slow)
 	id := w.Records.Insert("slow", "")
 	out, code := w.fanfold("url", "--page", id, "--expires", "90d", "-o", "json")
-	var l link
+	var l place
 	if err := json.Unmarshal([]byte(out), &l); err != nil || code != exitOK || l.ID != id || l.Expires == nil || !strings.HasPrefix(l.URL, w.base+"/r/") {
 		t.Errorf("%d %v %s", code, err, out)
 	}

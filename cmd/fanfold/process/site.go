@@ -24,7 +24,7 @@ import (
 // siteShutdown bounds the wait for changes that still run when the process ends.
 const siteShutdown = 5 * time.Second
 
-// site is the address of the dashboard, the API and the waiting pages.
+// site is the address of the dashboard, the API and the pages behind links.
 type site struct {
 	*Process
 	log *slog.Logger
@@ -65,23 +65,19 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	}
 	d := dashboard.New(o)
 	service := api.New(api.Options{
-		Inspect: in, Operate: p.Operate, Find: p.Object, Size: p.Size, Page: p.links(), Prefix: door.Path(), Log: p.log,
+		Inspect: in, Operate: p.Operate, Find: p.Object, Size: p.Size, Page: p.links(), OrderURL: p.orderLinks(),
+		Prefix: door.Path(), Log: p.log,
 	})
-	pages, err := p.pages(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	workers, err := p.workers(ctx, door.Path()+api.Root)
 	if err != nil {
 		return nil, err
 	}
-	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // for server-sent events, which end with the server
 	mux := http.NewServeMux()
-	for _, folder := range []string{"/r", api.Root, "/assets"} {
+	for _, folder := range []string{"/r", "/o", api.Root, "/assets"} {
 		mux.Handle(folder, http.NotFoundHandler()) // a redirect would lack the path of http.url
 	}
 	if door.Public() && !door.HasLogin() {
-		p.log.Warn("serving waiting pages only: other machines can reach http.url, " +
+		p.log.Warn("serving pages behind links only: other machines can reach http.url, " +
 			"and without http.users_file or http.trusted_header everyone could make changes")
 	} else {
 		mux.Handle("/", door.Login(audit.Dashboard, d))
@@ -90,9 +86,10 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	if workers != nil {
 		mux.Handle(api.Root+"/tasks/", http.StripPrefix(api.Root, workers)) // a token is its own permission
 	}
-	if pages != nil {
-		mux.Handle("/r/", door.Links(pages)) // a link is its own permission
+	if err := p.pages(ctx, in, door, mux); err != nil {
+		return nil, err
 	}
+	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // for server-sent events, which end with the server
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(streams) })
 	server.Serve(streams, door.Guard(door.Below(mux)))

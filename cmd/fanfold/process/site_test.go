@@ -167,7 +167,7 @@ func TestPublicWithoutLogin(t *testing.T) {
 	t.Parallel()
 	p := open(t, `http: {url: "https://reports.example.com", link_secret: "a key of a test, which nobody needs to guess"}`)
 	b := browse(t, p)
-	if len(b.log.Lines("serving waiting pages only")) != 1 {
+	if len(b.log.Lines("serving pages behind links only")) != 1 {
 		t.Error("the log does not say so")
 	}
 	page, err := p.PageURL(t.Context(), insert(t, p), time.Now().Add(time.Hour))

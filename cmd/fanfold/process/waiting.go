@@ -9,12 +9,16 @@ import (
 
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/waiting"
+	"github.com/fanfold/fanfold/web/link"
 )
 
-// newSealer returns what seals links to waiting pages.
-func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
+// newSealer returns what seals links to pages.
+func newSealer(ctx context.Context, p *Process) (*link.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		return nil, fault.Config.New("http.link_secret: a link to a waiting page works in one installation only, "+
@@ -22,30 +26,39 @@ func newSealer(ctx context.Context, p *Process) (*waiting.Sealer, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	seal, err := waiting.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
+	seal, err := link.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
 	if err != nil {
 		return nil, fault.Config.Of(err)
 	}
 	return seal, nil
 }
 
-// pages returns the handler of the waiting pages; nil: http.link_secret is not set.
-func (p site) pages(ctx context.Context, in *inspect.Inspector) (http.Handler, error) {
+// pages adds the pages behind links, if http.link_secret is set. A link is its own permission.
+func (p site) pages(ctx context.Context, in *inspect.Inspector, door *access.Site, to *http.ServeMux) error {
 	if p.Config.HTTP.LinkSecret == "" {
-		return nil, nil
+		return nil
 	}
 	seal, err := newSealer(ctx, p.Process)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o := waiting.Options{
-		Seal: seal, Inspect: in, People: p.Records.People(), Find: p.Object, Language: p.Config.HTTP.Language,
-		Log: p.log,
+		Seal: waiting.NewSealer(seal), Inspect: in, People: p.Records.People(), Find: p.Object,
+		Language: p.Config.HTTP.Language, Frames: p.Config.HTTP.FrameAncestors, Log: p.log,
 	}
 	if p.Config.HTTP.Cancel && !p.Config.HTTP.ReadOnly {
 		o.Cancel = p.Operate.Jobs.Cancel
 	}
-	return waiting.New(o), nil
+	pages := waiting.New(o)
+	to.Handle("/r/", door.Links(pages))
+	if !p.Config.HTTP.ReadOnly {
+		to.Handle("/o/", door.Links(p.orders(in, seal, pages)))
+		to.Handle("GET /order", door.Login(audit.Dashboard, p.ownOrders(seal, door.Path())))
+	}
+	if len(p.Config.HTTP.FrameAncestors) > 0 {
+		to.HandleFunc("GET "+access.EmbedScript, link.EmbedScript)
+	}
+	return nil
 }
 
 // pageTime is how long a link from the API is valid.
@@ -69,13 +82,8 @@ func (p site) links() func(ctx context.Context, id string) string {
 // the address can read the page. If the record has an owner, the page also lists the owner's earlier exports.
 func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (string, error) {
 	site := p.Config.HTTP
-	switch {
-	case site.LinkSecret == "":
-		return "", fault.Config.New("http.link_secret: not set, but links to waiting pages need it: " +
-			"run openssl rand -base64 32 > FILE, and write http: {link_secret_file: FILE} into the configuration of every process")
-	case site.URL == "":
-		return "", fault.Config.New("http.url: not set: write the address at which people reach serve --http, " +
-			"such as https://reports.example.com")
+	if err := linkable(site); err != nil {
+		return "", err
 	}
 	seal, err := newSealer(ctx, p)
 	if err != nil {
@@ -90,8 +98,21 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 		return "", p.Inspect.Jobs.NoRecord(id)
 	}
 	pass := waiting.Pass{ID: id, Mark: mark, Expires: until}
-	if pass.Person, err = p.Records.People().Of(ctx, id); err != nil {
+	if pass.Person, pass.Tenant, err = p.Records.People().Of(ctx, id); err != nil {
 		return "", fmt.Errorf("owner of the record: %w", err)
 	}
-	return site.URL + "/r/" + seal.Seal(pass), nil
+	return site.URL + "/r/" + waiting.NewSealer(seal).Seal(pass), nil
+}
+
+// linkable returns an error if the configuration lacks what links need.
+func linkable(site report.Site) error {
+	switch {
+	case site.LinkSecret == "":
+		return fault.Config.New("http.link_secret: not set, but links to pages need it: " +
+			"run openssl rand -base64 32 > FILE, and write http: {link_secret_file: FILE} into the configuration of every process")
+	case site.URL == "":
+		return fault.Config.New("http.url: not set: write the address at which people reach serve --http, " +
+			"such as https://reports.example.com")
+	}
+	return nil
 }
