@@ -64,6 +64,11 @@ func TestThroughput(t *testing.T) {
 					t.Errorf("%s, %s: %+v", w.Name, g.Title, b)
 				}
 			}
+			for i := 1; i < len(g.Bars); i++ {
+				if below, b := g.Bars[i-1], g.Bars[i]; b.X == below.X && b.Y+b.Height > below.Y+0.01 {
+					t.Errorf("%s: %+v covers %+v", w.Name, b, below)
+				}
+			}
 			for _, l := range g.Lines {
 				for _, at := range l.Points {
 					if at.X < graphLeft || at.X > graphWidth || at.Y < graphTop-0.01 || at.Y > g.Bottom+0.01 {

@@ -17,15 +17,15 @@ func TestTally(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	var parts scripts.Partitions
 	now := time.Now().Truncate(time.Hour).Add(30 * time.Minute)
-	for _, name := range []string{"0", "1"} {
+	for i, name := range []string{"0", "1"} {
 		prefix := testmain.Name(t) + name
 		s := scripts.New(scripts.Options{Redis: client, Keys: report.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
 		parts = append(parts, s)
 		sums := tally.Sums{}
-		for _, ago := range []time.Duration{0, time.Minute, 90 * time.Minute} {
+		for _, ago := range []time.Duration{0, time.Minute, 50 * time.Minute, 90 * time.Minute} {
 			sums.Event(now.Add(-ago), map[string]string{"event": "finished", "report": "r", "status": "SUCCESS", "ms": "5", "tasks": "a:2:1:5"})
 		}
-		sums.Deploy(now.Add(-time.Hour), "v2")
+		sums.Deploy(now.Add(time.Duration(i-1)*time.Hour), "v2") // the second partition notes it later
 		if outcome, err := s.Tally.Count(t.Context(), scripts.TallyCursor{}, scripts.TallyCursor{Entry: "1-0"}, sums); outcome != scripts.OK || err != nil {
 			t.Fatal(outcome, err)
 		}
@@ -36,8 +36,8 @@ func TestTally(t *testing.T) {
 		step     time.Duration
 		want     []int64
 	}{
-		{2 * time.Hour, -time.Minute, time.Hour, []int64{0, 2, 4}},
-		{90 * time.Minute, 0, 15 * time.Minute, []int64{2, 0, 0, 0, 0, 2}},
+		{2 * time.Hour, -time.Minute, time.Hour, []int64{0, 4, 4}},
+		{90 * time.Minute, 0, 15 * time.Minute, []int64{2, 0, 2, 0, 0, 2}},
 		{2 * time.Minute, -time.Minute, time.Minute, []int64{0, 2, 2}},
 		{2 * time.Hour, -30 * time.Minute, 48 * time.Hour, nil},
 		{0, 0, time.Minute, []int64{}},
@@ -51,7 +51,7 @@ func TestTally(t *testing.T) {
 			for _, b := range buckets {
 				sum.Add(b)
 			}
-			if n := sum.Reports["r"].Status[report.Success]; n != 6 {
+			if n := sum.Reports["r"].Status[report.Success]; n != 8 {
 				t.Errorf("%d in the days", n)
 			}
 			continue
