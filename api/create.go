@@ -79,7 +79,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) created(ctx context.Context, id string, pushed bool) created {
 	v := created{ID: id, Status: a.url(id, ""), Events: a.url(id, "/events"), File: a.url(id, "/file"), Pushed: pushed}
-	if a.o.Page != nil {
+	if a.o.Page != nil && (rights{a}).handsOut(ctx, id) {
 		v.Page = a.o.Page(ctx, id)
 	}
 	return v

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -71,9 +72,20 @@ func (a rights) names(r *http.Request) (names []string) {
 	return names
 }
 
+// handsOut reports whether the client may have the link to the page of a record. It shows the file, and the other
+// files of the record's owner, without a login.
+func (a rights) handsOut(ctx context.Context, id string) bool {
+	who := access.Of(ctx)
+	if who.Everywhere(report.Download) {
+		return true
+	}
+	r, err := a.o.Inspect.Jobs.Record(ctx, id)
+	return err == nil && who.Can(report.Download, r.Report, r.Owner, r.Tenant) && (r.Owner == "" || r.Owner == who.Name)
+}
+
 // scoped returns an Idempotency-Key that no other user can send: a repeated key tells that it was used.
 func scoped(who access.Who, key string) string {
-	if key == "" || who.Everywhere(report.Order) {
+	if key == "" || who.Name == "" {
 		return key
 	}
 	return fmt.Sprintf("of/%x", sha256.Sum256([]byte(who.Name+"\x00"+key)))

@@ -68,7 +68,8 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 		Since:   r.FormValue("since"),
 		Param:   strings.TrimSpace(r.FormValue("param")),
 		Spans:   []string{"hour", "day", "week", "any time"},
-		Reports: slices.Sorted(maps.Keys(p.o.Inspect.Config.Reports)),
+		Reports: slices.DeleteFunc(slices.Sorted(maps.Keys(p.o.Inspect.Config.Reports)),
+			func(name string) bool { return !access.Of(ctx).May(report.See, name) }),
 		Limit:   maxRecords,
 	}
 	if _, ok := spans[v.Since]; !ok {

@@ -70,7 +70,9 @@ func nameOfReport(d definition) string { return d.Name }
 func (l listPages) definitions(r *http.Request, s *sample, wrong *wrongForm) reports {
 	running := map[string]int{}
 	for _, j := range s.Jobs {
-		running[j.Report]++
+		if access.Of(r.Context()).Can(report.See, j.Report, "", "") {
+			running[j.Report]++
+		}
 	}
 	var all []definition
 	who := access.Of(r.Context())

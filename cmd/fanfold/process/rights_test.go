@@ -37,6 +37,9 @@ func TestIntruders(t *testing.T) {
 		}
 		ids[of.Owner] = id
 	}
+	if _, err := p.Rows.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x/slow/1-1.csv' WHERE owner = 'ann'"); err != nil {
+		t.Fatal(err)
+	}
 	const none = "4711"
 	service := nobody
 	service.token = token
@@ -82,6 +85,12 @@ func TestIntruders(t *testing.T) {
 	if code, text, _ := as("viewer").ask("GET", "/api/v1/jobs/"+ids["ann"]+"/file"); code != http.StatusForbidden {
 		t.Errorf("a viewer's download: %d %s", code, text)
 	}
+	if _, text, _ := as("viewer").ask("GET", "/jobs/"+ids["ann"]); strings.Contains(text, "Download") {
+		t.Errorf("a viewer sees a link to download: %s", text)
+	}
+	if _, text, _ := as("oncall").ask("GET", "/jobs/"+ids["ann"]); !strings.Contains(text, "Download") {
+		t.Errorf("no link to download: %s", text)
+	}
 	if code, _, _ := as("viewer").ask("GET", "/quarantine"); code != http.StatusForbidden {
 		t.Errorf("a viewer sees rows of quarantined entries: %d", code)
 	}
@@ -122,10 +131,14 @@ func TestKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	p := open(t, fmt.Sprintf(`http:
   users_file: %q
-  groups: {own: {users: [ann, ben], reports: [slow], may: [see, order], own: true}}`, usersFile(t, "ann", "ben")))
+  url: "http://reports.example.com"
+  link_secret: "0123456789abcdef0123456789abcdef"
+  groups:
+    own: {users: [ann, ben], reports: [slow], may: [see, order], own: true}
+    all: {users: [cid, zoe], may: [order]}`, usersFile(t, "ann", "ben", "cid", "zoe")))
 	nobody := browse(t, p)
 	ids := map[string]bool{}
-	for _, name := range []string{"ann", "ben", "ann"} {
+	for _, name := range []string{"ann", "ben", "ann", "cid", "zoe"} {
 		b := nobody.as(name, name+"-password")
 		r, err := http.NewRequestWithContext(t.Context(), "POST", b.base+"/api/v1/reports/slow/jobs", strings.NewReader("{}"))
 		if err != nil {
@@ -137,12 +150,15 @@ func TestKeysOfOthers(t *testing.T) {
 		if code != http.StatusCreated {
 			t.Fatalf("%s: %d %s", name, code, text)
 		}
+		if strings.Contains(text, `"page"`) {
+			t.Errorf("%s may not download, and gets a link to the file: %s", name, text)
+		}
 		if again := header.Get("Idempotency-Replayed") != ""; again != ids[header.Get("Location")] {
 			t.Errorf("%s: %s, replayed: %v", name, header.Get("Location"), again)
 		}
 		ids[header.Get("Location")] = true
 	}
-	if len(ids) != 2 {
+	if len(ids) != 4 {
 		t.Errorf("%v", ids)
 	}
 	var owners int
