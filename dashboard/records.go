@@ -62,15 +62,15 @@ type recordPages struct {
 // list is the page of records.
 func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
 	v := records{
-		ID:      strings.TrimSpace(r.FormValue("id")),
-		Status:  strings.ToUpper(r.FormValue("status")),
-		Report:  r.FormValue("report"),
-		Since:   r.FormValue("since"),
-		Param:   strings.TrimSpace(r.FormValue("param")),
-		Spans:   []string{"hour", "day", "week", "any time"},
+		ID:     strings.TrimSpace(r.FormValue("id")),
+		Status: strings.ToUpper(r.FormValue("status")),
+		Report: r.FormValue("report"),
+		Since:  r.FormValue("since"),
+		Param:  strings.TrimSpace(r.FormValue("param")),
+		Spans:  []string{"hour", "day", "week", "any time"},
 		Reports: slices.DeleteFunc(slices.Sorted(maps.Keys(p.o.Inspect.Config.Reports)),
 			func(name string) bool { return !access.Of(ctx).May(report.See, name) }),
-		Limit:   maxRecords,
+		Limit: maxRecords,
 	}
 	if _, ok := spans[v.Since]; !ok {
 		v.Since = "day"
