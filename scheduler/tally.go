@@ -11,6 +11,10 @@ import (
 	"github.com/fanfold/fanfold/scripts/tally"
 )
 
+// maxSums is how many counters a call of the script may change until it gets no further page of events: the cost of
+// the script is theirs.
+const maxSums = 1000
+
 // counter counts what the events of jobs tell.
 type counter struct{ *base }
 
@@ -32,7 +36,7 @@ func (s *counter) once(ctx context.Context) (time.Duration, error) {
 	return s.pace.tally, nil
 }
 
-// count counts a page of the events after a cursor, and tells whether there are more.
+// count counts events after a cursor, and tells whether there are more.
 func (s *counter) count(ctx context.Context, from scripts.TallyCursor) (more bool, err error) {
 	to, sums := from, tally.Sums{}
 	if to.Entry == "" {
@@ -46,19 +50,22 @@ func (s *counter) count(ctx context.Context, from scripts.TallyCursor) (more boo
 			sums.Deploy(time.Now(), version)
 		}
 	}
-	page, full, err := s.scripts.Entries.After(ctx, s.scripts.Keys.Events, to.Entry)
-	if err != nil {
-		return false, err
-	}
-	for _, e := range page {
-		to.Entry = e.ID
-		sums.Event(scripts.EntryTime(e.ID), e.Fields)
+	for more = true; more && sums.Len() < maxSums; {
+		var page []scripts.Entry
+		page, more, err = s.scripts.Entries.After(ctx, s.scripts.Keys.Events, to.Entry)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range page {
+			to.Entry = e.ID
+			sums.Event(scripts.EntryTime(e.ID), e.Fields)
+		}
 	}
 	if to.String() == from.String() {
 		return false, nil
 	}
 	_, err = s.scripts.Tally.Count(ctx, from, to, sums)
-	return full, err
+	return more, err
 }
 
 // versions returns the versions of the processes that run; those from before if none is known.

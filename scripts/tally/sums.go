@@ -37,6 +37,14 @@ type Key struct {
 	Number int64
 }
 
+// Len returns how many counters are to be changed.
+func (s Sums) Len() (n int) {
+	for _, names := range s {
+		n += len(names)
+	}
+	return n
+}
+
 // add adds to a count of a name, in every level.
 func (s Sums) add(at time.Time, name, what string, n int64) {
 	for _, level := range Levels {
