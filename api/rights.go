@@ -80,7 +80,15 @@ func (a rights) handsOut(ctx context.Context, id string) bool {
 		return true
 	}
 	r, err := a.o.Inspect.Jobs.Record(ctx, id)
-	return err == nil && who.Can(report.Download, r.Report, r.Owner, r.Tenant) && (r.Owner == "" || r.Owner == who.Name)
+	if err != nil || !who.Can(report.Download, r.Report, r.Owner, r.Tenant) {
+		return false
+	}
+	for name := range a.o.Inspect.Config.Reports {
+		if r.Owner != "" && !who.Can(report.Download, name, r.Owner, r.Tenant) {
+			return false
+		}
+	}
+	return true
 }
 
 // scoped returns an Idempotency-Key that no other user can send: a repeated key tells that it was used.

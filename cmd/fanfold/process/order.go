@@ -40,6 +40,9 @@ func (p site) ownOrders(seal *link.Sealer, path string) http.HandlerFunc {
 			}
 			// A link is for one tenant: that of the first report.
 			_, tenant := who.For(name)
+			if !who.Can(report.Download, name, who.Name, tenant) {
+				continue // the link shows files without a login
+			}
 			if pass.Reports == nil {
 				pass.Tenant = tenant
 			}
@@ -48,7 +51,7 @@ func (p site) ownOrders(seal *link.Sealer, path string) http.HandlerFunc {
 			}
 		}
 		if who.Name == "" || pass.Reports == nil {
-			http.Error(w, "You may not order reports. Log in as a user who may.", http.StatusForbidden)
+			http.Error(w, "You may not order and download reports. Log in as a user who may.", http.StatusForbidden)
 			return
 		}
 		if len(pass.Reports) == len(p.Config.Reports) {

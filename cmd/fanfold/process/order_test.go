@@ -315,7 +315,7 @@ func TestOrderHTML(t *testing.T) {
 func TestOwnOrders(t *testing.T) {
 	t.Parallel()
 	p := open(t, fmt.Sprintf(`http: {url: "https://reports.example.com/fanfold", users_file: %q,
-  groups: {op: {users: [op], may: [order], own: true, tenant: acme, reports: [slow]}, readers: {users: [reader], may: [see]}},
+  groups: {op: {users: [op], may: [order, download], own: true, tenant: acme, reports: [slow]}, readers: {users: [reader], may: [see, order]}},
   link_secret: "0123456789abcdef0123456789abcdef"}`, usersFile(t, "op", "reader")))
 	nobody := browse(t, p)
 	code, _, header := nobody.as("op", "op-password").ask("GET", "/fanfold/order")
