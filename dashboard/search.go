@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
@@ -78,7 +79,7 @@ func (d *Dashboard) find(ctx context.Context, query string, s *sample) ([]hit, e
 	}
 	found := d.names(query, s)
 	if len(query) >= minText {
-		found = append(found, d.failures(query, s)...)
+		found = append(found, d.failures(query, s, access.Of(ctx).Everywhere(report.Download))...)
 	}
 	if name, value, ok := strings.Cut(query, "="); ok && name != "" {
 		with, err := d.jobs.matches.Get(ctx, parameter{name, value})
@@ -135,8 +136,9 @@ func (d *Dashboard) names(query string, s *sample) (found []hit) {
 	return found
 }
 
-// failures finds groups of dead jobs and quarantined entries whose reasons contain a text.
-func (d *Dashboard) failures(query string, s *sample) (found []hit) {
+// failures finds groups of dead jobs and quarantined entries whose reasons contain a text. With rows, it searches the
+// fields of entries, too, which have rows of data.
+func (d *Dashboard) failures(query string, s *sample, rows bool) (found []hit) {
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(query)) }
 	for _, g := range groupsOf(s.Dead) {
 		if len(found) < maxHits && has(g.Reason) {
@@ -146,7 +148,7 @@ func (d *Dashboard) failures(query string, s *sample) (found []hit) {
 	}
 	n := 0
 	for _, e := range s.Quarantined {
-		if n < maxHits && (has(e.Reason) || has(e.Fields)) {
+		if n < maxHits && (has(e.Reason) || rows && has(e.Fields)) {
 			to := "/quarantine?only=" + url.QueryEscape(e.Entry)
 			found = append(found, hit{Kind: "quarantined entry", Name: e.Entry, To: to, Note: e.Reason})
 			n++

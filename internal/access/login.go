@@ -77,7 +77,7 @@ func (l login) who(r *http.Request) (Who, bool, error) {
 	if !l.HasLogin() {
 		return Who{all: true, reads: l.readOnly}, true, nil
 	}
-	if _, has := bearer(r); has && l.face == audit.API {
+	if _, has := bearer(r); has && l.face == audit.API && l.tokens != nil {
 		name := l.tokens.name(r)
 		if name == "" {
 			l.log.Warn("token refused", "from", l.from(r))
