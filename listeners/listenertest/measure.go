@@ -9,16 +9,17 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Measures waits until the only measure that has a limit has a text.
-func Measures(t testing.TB, source listeners.Measured, limits report.Protect, want string) {
+// Measures waits until the only measure that has a limit has a text, and returns what was measured then.
+func Measures(t testing.TB, source listeners.Measured, limits report.Protect, want string) (h report.Health) {
 	t.Helper()
-	Becomes(t, "what is measured", func() string {
-		h, err := source.Measure(t.Context(), limits)
-		if err != nil {
+	Becomes(t, "what is measured", func() (text string) {
+		var err error
+		if h, err = source.Measure(t.Context(), limits); err != nil {
 			return err.Error()
 		}
 		return limits.Read(h)[0].Text
 	}, want)
+	return h
 }
 
 // MeasuresOthers tests that of the statements that run, those of other users count: first only the source's user has

@@ -58,10 +58,10 @@ func TestThreadsThatRun(t *testing.T) {
 	for range 3 {
 		b.sleeps(t, server, "root")
 	}
-	listenertest.Measures(t, source, limits, fmt.Sprintf("%d threads run", 3+idle))
-	h, err := source.Measure(t.Context(), limits)
-	if of, busy := limits.Busy(h); err != nil || !busy || of.Measure != report.ThreadsRunning {
-		t.Errorf("%+v %v", of, err)
+	// A login counts, too: a second measure may fall between the logins and their statements.
+	h := listenertest.Measures(t, source, limits, fmt.Sprintf("%d threads run", 3+idle))
+	if of, busy := limits.Busy(h); !busy || of.Measure != report.ThreadsRunning {
+		t.Errorf("%+v", of)
 	}
 }
 
