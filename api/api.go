@@ -67,7 +67,7 @@ type route struct {
 }
 
 // routes has all operations.
-var routes = []route{
+var routes = append(pauses(), []route{
 	{"GET", "/reports", (*API).reports, anyone, false},
 	{"POST", "/reports/{report}/jobs", (*API).create, report.Order, false},
 	{"GET", "/jobs/{id}", (*API).job, report.See, false},
@@ -78,7 +78,7 @@ var routes = []route{
 	{"POST", "/order-links", createOrderLink, anyone, false},
 	{"GET", "/audit", listActs, report.Operate, false},
 	{"GET", "/openapi.json", (*API).document, anyone, false},
-}
+}...)
 
 // New makes an API. It does no I/O.
 func New(o Options) *API {

@@ -167,6 +167,14 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 200, "POST", "/jobs/"+pending+"/cancel", "")
 	c.send(false, 409, "POST", "/jobs/"+done+"/cancel", "")
 	c.send(false, 404, "POST", "/jobs/99999/cancel", "")
+	c.send(false, 200, "POST", "/reports/plain/pause", `{"reason": "by mistake", "for": "2h"}`)
+	c.send(false, 422, "POST", "/reports/none/pause", "")
+	c.send(false, 422, "POST", "/sources/db/pause", `{"for": "x"}`)
+	c.send(true, 400, "POST", "/sources/db/pause", "{")
+	for _, one := range []string{"reports/plain", "sources/db", "listeners/b"} {
+		c.send(false, 200, "POST", "/"+one+"/pause", "")
+		c.send(false, 200, "POST", "/"+one+"/resume", "")
+	}
 	c.send(true, 400, "POST", "/jobs/"+pending+"/cancel", "{")
 	c.send(true, 415, "POST", "/jobs/"+pending+"/cancel", "x", "Content-Type", "text/plain")
 	c.send(true, 422, "POST", "/jobs/"+pending+"/cancel", `{"reason": "`+strings.Repeat("x", 1001)+`"}`)
@@ -262,6 +270,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
 		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
 		"Claimed": reflect.TypeFor[worker.Claimed](), "Act": reflect.TypeFor[audit.Act](), "OrderLink": reflect.TypeFor[orderLink](),
+		"Pause": reflect.TypeFor[inspect.Pause](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

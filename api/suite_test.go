@@ -100,7 +100,7 @@ reports:
 	b.files, err = dir.New(strings.TrimPrefix(string(c.Sink.URL), "file://"))
 	b.ok(err)
 	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: c.Keys, JobBytes: c.Limits.JobBytes})}
-	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
+	of := inspect.Config{Redis: c.Redis, Sources: c.Sources, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	in := inspect.New(inspect.Options{Config: of, Scripts: all, Records: records})
 	b.api = New(Options{
 		Inspect: in, Operate: operate.New(in),

@@ -58,17 +58,17 @@ var bulkChanges = map[string][]bulkChange{
 		text: "They cannot be requeued afterwards.",
 	}},
 	"listeners": {{
-		Name: "listeners/pause", Verb: "Pause", noun: "listener", do: pauseListener, undo: "listeners/resume",
+		Name: "listeners/pause", Verb: "Pause", noun: "listener", do: pauseAll("listener"), undo: "listeners/resume",
 		text: "Running tasks continue; new ones do not start.",
 	}, {
-		Name: "listeners/resume", Verb: "Resume", noun: "listener", do: resumeListener, undo: "listeners/pause",
+		Name: "listeners/resume", Verb: "Resume", noun: "listener", do: resumeAll("listener"), undo: "listeners/pause",
 		text: "New tasks start again.",
 	}},
 	"reports": {{
-		Name: "reports/pause", Verb: "Pause", noun: "report", do: pauseReport, undo: "reports/resume",
+		Name: "reports/pause", Verb: "Pause", noun: "report", do: pauseAll("report"), undo: "reports/resume",
 		text: "Running jobs continue; new ones do not start.",
 	}, {
-		Name: "reports/resume", Verb: "Resume", noun: "report", do: resumeReport, undo: "reports/pause",
+		Name: "reports/resume", Verb: "Resume", noun: "report", do: resumeAll("report"), undo: "reports/pause",
 		text: "Waiting ids start now.",
 	}},
 	"timers": {{
@@ -301,24 +301,18 @@ func removeEntry(ctx context.Context, o *operate.Operator, entry, _ string) erro
 	return err
 }
 
-func pauseListener(ctx context.Context, o *operate.Operator, name, _ string) error {
-	_, err := o.Pauses.Listener(ctx, name)
-	return err
+func pauseAll(kind string) func(ctx context.Context, o *operate.Operator, name, user string) error {
+	return func(ctx context.Context, o *operate.Operator, name, _ string) error {
+		_, err := o.Pauses.Pause(ctx, kind+"/"+name, operate.Terms{})
+		return err
+	}
 }
 
-func resumeListener(ctx context.Context, o *operate.Operator, name, _ string) error {
-	_, err := o.Pauses.ResumeListener(ctx, name)
-	return err
-}
-
-func pauseReport(ctx context.Context, o *operate.Operator, name, _ string) error {
-	_, err := o.Pauses.Report(ctx, name)
-	return err
-}
-
-func resumeReport(ctx context.Context, o *operate.Operator, name, _ string) error {
-	_, _, err := o.Pauses.ResumeReport(ctx, name)
-	return err
+func resumeAll(kind string) func(ctx context.Context, o *operate.Operator, name, user string) error {
+	return func(ctx context.Context, o *operate.Operator, name, _ string) error {
+		_, _, err := o.Pauses.Resume(ctx, kind+"/"+name)
+		return err
+	}
 }
 
 func pauseTimer(ctx context.Context, o *operate.Operator, name, _ string) error {

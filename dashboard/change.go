@@ -107,37 +107,40 @@ func (c changes) hurry(ctx context.Context, r *http.Request) (outcome, error) {
 	return outcome{message: "Job " + id + " is due now.", page: "/jobs/" + id}, c.operate.Delayed.Hurry(ctx, members)
 }
 
-func (c changes) pauseListener(ctx context.Context, r *http.Request) (outcome, error) {
-	name := r.PathValue("name")
-	_, err := c.operate.Pauses.Listener(ctx, name)
-	return outcome{
-		message: "Listener " + name + " is paused. Running tasks continue; new ones do not start.",
-		page:    "/listeners", undo: []act{pauseOrResume("/listeners/", name, true)},
-	}, err
-}
+// pagesOf are the pages that show what can be paused, by its kind.
+var pagesOf = map[string]string{"source": "/listeners", "listener": "/listeners", "report": "/reports"}
 
-func (c changes) resumeListener(ctx context.Context, r *http.Request) (outcome, error) {
-	name := r.PathValue("name")
-	if _, err := c.operate.Pauses.ResumeListener(ctx, name); err != nil {
-		return outcome{}, err
+// titled returns a word with a capital letter.
+func titled(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// pause makes the change that pauses what a path names.
+func (c changes) pause(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
+	return func(ctx context.Context, r *http.Request) (outcome, error) {
+		terms, err := operate.TermsOf(r.PostFormValue("reason"), r.PostFormValue("for"), r.PostFormValue("until"))
+		if err != nil {
+			return outcome{}, err
+		}
+		name := r.PathValue("name")
+		one, err := c.operate.Pauses.Pause(ctx, kind+"/"+name, terms)
+		text := titled(kind) + " " + name + " is paused. What runs continues; nothing new starts."
+		if len(one.External) > 0 {
+			text += " External listeners cannot be paused: " + strings.Join(one.External, ", ") + "."
+		}
+		return outcome{message: text, page: pagesOf[kind], undo: []act{pauseOrResume(kind, name, true)}}, err
 	}
-	return outcome{message: "Listener " + name + " is resumed.", page: "/listeners"}, nil
 }
 
-func (c changes) pauseReport(ctx context.Context, r *http.Request) (outcome, error) {
-	name := r.PathValue("name")
-	_, err := c.operate.Pauses.Report(ctx, name)
-	return outcome{
-		message: "Report " + name + " is paused. Running jobs continue; new ones do not start.",
-		page:    "/reports", undo: []act{pauseOrResume("/reports/", name, true)},
-	}, err
-}
-
-func (c changes) resumeReport(ctx context.Context, r *http.Request) (outcome, error) {
-	name := r.PathValue("name")
-	_, n, err := c.operate.Pauses.ResumeReport(ctx, name)
-	text := fmt.Sprintf("Report %s is resumed. Waiting ids that start now: %d.", name, n)
-	return outcome{message: text, page: "/reports"}, err
+// resume makes the change that ends a pause.
+func (c changes) resume(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
+	return func(ctx context.Context, r *http.Request) (outcome, error) {
+		name := r.PathValue("name")
+		_, n, err := c.operate.Pauses.Resume(ctx, kind+"/"+name)
+		text := titled(kind) + " " + name + " is resumed."
+		if kind == "report" {
+			text += fmt.Sprintf(" Waiting ids that start now: %d.", n)
+		}
+		return outcome{message: text, page: pagesOf[kind]}, err
+	}
 }
 
 // run inserts and pushes a record with the parameters of a form.

@@ -57,7 +57,7 @@ func chipOfStep(s why.Step, now time.Time) (state, text string) {
 }
 
 // chips returns the listeners of a job's stage, or its fan-in.
-func (p *jobPages) chips(s *sample, r inspect.Running, paused map[string]bool) []chip {
+func (p *jobPages) chips(s *sample, r inspect.Running, stopped func(listener string) bool) []chip {
 	later, failed := map[string]time.Time{}, map[string]bool{}
 	for _, l := range s.Later[r.ID] {
 		if l.Due != nil {
@@ -69,7 +69,7 @@ func (p *jobPages) chips(s *sample, r inspect.Running, paused map[string]bool) [
 		next, waits := later[name]
 		switch {
 		case !open:
-		case paused["listener/"+name]:
+		case stopped(name):
 			c.State, c.Text = "paused", "paused"
 		case waits && !failed[name]:
 			c.State, c.Text = "wait", "waits"

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/fault"
@@ -16,6 +17,7 @@ type question struct {
 	Back   string // path of the page that it came from
 	Button string
 	DryRun bool // it can be tried without a change
+	Terms  bool // it asks for a reason, and for how long
 	Fields []field
 }
 
@@ -58,13 +60,27 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 		q.Text, q.Back = "Timer "+name+" is removed. It does not fire.", "/due"
 		err = c.operate.Timers.Exists(ctx, name)
 	default:
-		err = errNotFound
+		return c.confirmPause(q)
 	}
 	if err != nil {
 		return "", nil, err
 	}
 	q.Fields = append(q.Fields, field{"action", "remove"})
 	return "Remove?", q, nil
+}
+
+// confirmPause asks for the terms of a pause of /sources/NAME/pause, and so on.
+func (c changes) confirmPause(q question) (string, any, error) {
+	path, ok := strings.CutSuffix(strings.TrimPrefix(q.To, "/"), "/pause")
+	kind, name, _ := strings.Cut(path, "s/")
+	if q.Back = pagesOf[kind]; !ok || q.Back == "" {
+		return "", nil, errNotFound
+	}
+	if err := c.operate.Pauses.Check(kind + "/" + name); err != nil {
+		return "", nil, err
+	}
+	q.Text, q.Button, q.Terms = "What runs continues; nothing new starts.", "Pause "+kind+" "+name, true
+	return q.Button + "?", q, nil
 }
 
 // spanOf returns the span of the fields since and until of a form.

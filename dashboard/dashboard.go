@@ -99,10 +99,10 @@ func New(o Options) *Dashboard {
 	mux.Handle("POST /dead/retry", d.change(d.dead.retry))
 	mux.Handle("POST /dead/discard", d.change(d.dead.discard))
 	mux.Handle("POST /quarantine", d.change(changes.quarantined))
-	mux.Handle("POST /listeners/{name}/pause", d.change(changes.pauseListener))
-	mux.Handle("POST /listeners/{name}/resume", d.change(changes.resumeListener))
-	mux.Handle("POST /reports/{name}/pause", d.change(changes.pauseReport))
-	mux.Handle("POST /reports/{name}/resume", d.change(changes.resumeReport))
+	for kind := range pagesOf {
+		mux.Handle("POST /"+kind+"s/{name}/pause", d.change(changes.pause(kind)))
+		mux.Handle("POST /"+kind+"s/{name}/resume", d.change(changes.resume(kind)))
+	}
 	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
 	mux.Handle("POST /due/delayed", d.change(changes.delayed))
 	mux.Handle("POST /due/timers", d.change(changes.timer))

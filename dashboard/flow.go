@@ -174,7 +174,7 @@ func (p *flowPages) steps(of *report.Report, past reportPast, s *sample) (steps 
 	for _, l := range of.Listeners() {
 		names = append(names, l.Name)
 	}
-	loads := inspect.Loads(names, s.Figures, s.Pauses, s.Slots)
+	loads := p.o.Inspect.Loads(names, s.Figures, s.Pauses, s.Slots)
 	for stage, l := range of.Listeners() {
 		load := loads[slices.Index(names, l.Name)]
 		step := flowStep{
@@ -196,7 +196,7 @@ func (p *flowPages) steps(of *report.Report, past reportPast, s *sample) (steps 
 			step.Class, step.State = "bad", "source does not answer"
 		case s.Figures.Known("tasks_workers", l.Name) && load.Workers == 0:
 			step.Class, step.State = "bad", "no worker"
-		case load.Paused:
+		case load.Paused != "":
 			step.Class, step.State = "warn", "paused"
 		case step.Failed > 0:
 			step.Class, step.State = "warn", words.Count(step.Failed, "failed try")

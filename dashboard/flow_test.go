@@ -33,7 +33,8 @@ func TestFlow(t *testing.T) {
 		},
 	}
 	v := &flow{Report: of}
-	v.draw((&flowPages{}).steps(of, past, s))
+	pages := &flowPages{listPages: listPages{o: Options{Inspect: inspect.New(inspect.Options{})}}}
+	v.draw(pages.steps(of, past, s))
 	want := map[string]string{
 		"orders":                                "bad: orders, shop, source does not answer, 0 running, 0 waiting",
 		"ids":                                   "warn: ids, crm, 3 failed tries, p50 861ms, p95 861ms, about 10 rows, 1 running, 1 waiting",

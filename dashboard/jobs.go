@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/why"
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -79,10 +80,8 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 	for i, w := range views {
 		v.Views[i] = countedView{Name: w.name, Help: w.help}
 	}
-	paused := map[string]bool{}
-	for _, one := range s.Pauses {
-		paused[one.What] = true
-	}
+	paused, sources := inspect.Stops(s.Pauses), report.SourcesOf(p.o.Inspect.Config.Reports)
+	stopped := func(listener string) bool { return paused.Stops(listener, sources[listener]...) != "" }
 	matches := func(j inspect.Running) bool {
 		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query ||
 			slices.Contains(j.Open, v.Query)
@@ -101,7 +100,7 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 			continue
 		}
 		one := &row{Running: running, Left: running.Deadline.Sub(s.At)}
-		one.Chips = p.chips(s, running, paused)
+		one.Chips = p.chips(s, running, stopped)
 		for i, w := range views {
 			if !w.has(s, one) {
 				continue

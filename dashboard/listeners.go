@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/tally"
 )
 
@@ -23,6 +24,7 @@ type listenerRows struct {
 type listener struct {
 	inspect.Load
 	Source, Kind string
+	Pause        string  // what is paused, since when, by whom, until when and why; empty: nothing
 	Known        bool    // the figures were read
 	Jobs         int     // jobs that wait for it
 	Slotless     float64 // tasks that a worker has read and that wait for a slot of its source
@@ -36,9 +38,10 @@ func (l listPages) listeners(_ context.Context, r *http.Request, s *sample) (str
 		}
 	}
 	var all []listener
-	for _, load := range inspect.Loads(l.o.Listeners, s.Figures, s.Pauses, s.Slots) {
+	for _, load := range l.o.Inspect.Loads(l.o.Listeners, s.Figures, s.Pauses, s.Slots) {
 		one := listener{
 			Load:     load,
+			Pause:    l.pauseText(s, load.Paused),
 			Known:    s.Figures.Known("tasks_workers", load.Name),
 			Jobs:     open[load.Name],
 			Slotless: load.Pending - load.Running,
@@ -60,7 +63,7 @@ var listenerTable = listing[listener]{
 	columns: []column[listener]{
 		{
 			key: "name", title: "Listener", class: "name", order: by(func(l listener) string { return l.Name }),
-			cell: func(l listener) cell { return cell{Text: l.Name, Chips: pausedChip(l.Paused)} },
+			cell: func(l listener) cell { return cell{Text: l.Name, Chips: pausedChip(l.Paused != ""), Soft: l.Pause} },
 		},
 		{
 			key: "source", title: "Source", order: by(func(l listener) string { return cmp.Or(l.Source, l.Kind) }),
@@ -105,7 +108,7 @@ var listenerTable = listing[listener]{
 			if l.Kind == report.External {
 				return cell{}
 			}
-			return cell{Acts: []act{pauseOrResume("/listeners/", l.Name, l.Paused)}}
+			return cell{Acts: []act{pauseOrResume("listener", l.Name, l.Paused == scripts.PausedListener(l.Name))}}
 		}},
 	},
 }
@@ -118,17 +121,28 @@ func pausedChip(paused bool) []chip {
 	return nil
 }
 
-// pauseOrResume is the button that pauses or resumes a listener or a report.
-func pauseOrResume(path, name string, paused bool) act {
-	if paused {
-		return act{Label: "Resume", Of: name, To: path + name + "/resume"}
+// pauseText says what is paused, since when, by whom, until when and why; empty: it is not.
+func (l listPages) pauseText(s *sample, what string) string {
+	for _, one := range s.Pauses {
+		if one.What == what {
+			return l.o.Inspect.Pauses.Text(one)
+		}
 	}
-	return act{Label: "Pause", Of: name, To: path + name + "/pause"}
+	return ""
+}
+
+// pauseOrResume is the button that pauses or resumes a source, a listener or a report.
+func pauseOrResume(kind, name string, paused bool) act {
+	if paused {
+		return act{Label: "Resume", Of: name, To: "/" + kind + "s/" + name + "/resume"}
+	}
+	return act{Label: "Pause …", Of: name, To: "/" + kind + "s/" + name + "/pause", Asks: true}
 }
 
 // sourceRow is a source on the page of listeners.
 type sourceRow struct {
 	source
+	Pause string // as of a listener
 	Bound report.Bound
 	Used  int // slots
 	Open  int // tasks of its listeners that are not done
@@ -146,7 +160,10 @@ func (l listPages) sourceRows(s *sample, rows []listener) (all []sourceRow) {
 		hour.Add(minute)
 	}
 	for _, one := range s.Sources {
-		row := sourceRow{source: one, Bound: l.o.Bounds[one.Name], Used: len(s.Holders[one.Name])}
+		row := sourceRow{
+			source: one, Pause: l.pauseText(s, scripts.PausedSource(one.Name)),
+			Bound: l.o.Bounds[one.Name], Used: len(s.Holders[one.Name]),
+		}
 		took := tally.Histogram{}
 		for _, of := range rows {
 			if of.Source != one.Name {
@@ -170,7 +187,9 @@ func sourceTable(now time.Time) listing[sourceRow] {
 	name := func(s sourceRow) string { return s.Name }
 	all := listing[sourceRow]{name: "sources", label: "Sources", path: "/listeners", prefix: "sources.", key: name}
 	all.columns = []column[sourceRow]{
-		{key: "name", title: "Source", class: "name", order: by(name), cell: text(name)},
+		{key: "name", title: "Source", class: "name", order: by(name), cell: func(s sourceRow) cell {
+			return cell{Text: s.Name, Chips: pausedChip(s.Pause != ""), Soft: s.Pause}
+		}},
 		{
 			key: "state", title: "State", order: by(func(s sourceRow) string { return s.Unreachable }),
 			cell: func(s sourceRow) cell {
@@ -213,6 +232,9 @@ func sourceTable(now time.Time) listing[sourceRow] {
 			}),
 		},
 		counted("failed", "Failed tries", func(s sourceRow) int64 { return s.Failed }),
+		{key: "change", title: "Change", operator: true, cell: func(s sourceRow) cell {
+			return cell{Acts: []act{pauseOrResume("source", s.Name, s.Pause != "")}}
+		}},
 	}
 	return all
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/web/form"
 )
 
@@ -20,7 +20,7 @@ type definition struct {
 	*report.Report
 	Name    string
 	Plan    *picture // nil: none
-	Paused  bool
+	Pause   string   // since when it is paused, by whom, until when and why; empty: it is not
 	Running int
 	Sent    form.Sent
 }
@@ -41,7 +41,7 @@ var reportTable = listing[definition]{
 		{
 			key: "name", title: "Report", class: "name", order: by(nameOfReport),
 			cell: func(d definition) cell {
-				return cell{Text: d.Name, To: "/reports#r-" + d.Name, Chips: pausedChip(d.Paused)}
+				return cell{Text: d.Name, To: "/reports#r-" + d.Name, Chips: pausedChip(d.Pause != ""), Soft: d.Pause}
 			},
 		},
 		counted("running", "Running jobs", func(d definition) int { return d.Running }),
@@ -59,7 +59,7 @@ var reportTable = listing[definition]{
 			return cell{Text: strings.Join(names, ", "), Code: true}
 		}},
 		{key: "change", title: "Change", operator: true, cell: func(d definition) cell {
-			return cell{Acts: []act{pauseOrResume("/reports/", d.Name, d.Paused)}}
+			return cell{Acts: []act{pauseOrResume("report", d.Name, d.Pause != "")}}
 		}},
 	},
 }
@@ -82,7 +82,7 @@ func (l listPages) definitions(r *http.Request, s *sample, wrong *wrongForm) rep
 		}
 		one := definition{
 			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name], Plan: l.plans[name],
-			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "report/"+name }),
+			Pause: l.pauseText(s, scripts.PausedReport(name)),
 		}
 		if name == wrong.report {
 			one.Sent = wrong.sent

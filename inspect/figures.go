@@ -44,6 +44,8 @@ type reading struct {
 	now       time.Time
 	streams   map[string]*scripts.Stream
 	sets      map[string]*scripts.Set
+	paused    int
+	pausedErr error
 	memory    scripts.Usage
 	memoryErr error
 	full      bool // jobs compete for a full Redis
@@ -51,7 +53,7 @@ type reading struct {
 }
 
 // Read reads all figures, from all partitions concurrently. The cost does not depend on the
-// length of the lists: one round trip per partition, and a second one if there are entries that no
+// length of the lists: one round trip per partition, one for the pauses, and a further one if there are entries that no
 // process has read. Figures of a key with a wrong type are missing. If a partition does not answer,
 // it returns the error together with the figures of the others.
 func (f Figures) Read(ctx context.Context) ([]Figure, error) {
@@ -74,6 +76,9 @@ func (f Figures) read(ctx context.Context, s *scripts.Scripts, all []measure) (f
 	r := &reading{now: now}
 	streams, sets := f.keys(s.Keys)
 	r.streams, r.sets = s.Entries.Survey(ctx, streams, sets)
+	var paused scripts.Pauses
+	paused, r.pausedErr = s.Gate.Paused(ctx)
+	r.paused = len(paused)
 	r.memory, r.memoryErr = s.Memory.Usage(ctx)
 	if r.sets[s.Keys.Contenders].Length > 0 {
 		var since time.Time
@@ -96,7 +101,7 @@ func (f Figures) read(ctx context.Context, s *scripts.Scripts, all []measure) (f
 // keys returns the streams and sets of a partition that figures need.
 func (f Figures) keys(k *scripts.Keys) (streams, sets []string) {
 	streams = append(slices.Collect(maps.Keys(f.o.Config.Readers(k))), k.Reply, k.Quarantined)
-	sets = []string{k.Deadlines, k.PausedSet, k.Delayed, k.Contenders, k.Dead, k.Timers, k.WaitingFired}
+	sets = []string{k.Deadlines, k.Delayed, k.Contenders, k.Dead, k.Timers, k.WaitingFired}
 	for name := range f.o.Config.Reports {
 		sets = append(sets, k.Waiting(name))
 	}
@@ -150,7 +155,10 @@ func (f Figures) measuresOf(k *scripts.Keys) []measure {
 			overdue("timeout", k.Deadlines,
 				"How long ago the oldest deadline of a job passed that has not ended, else 0. It "+
 					"grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
-			size("paused", k.PausedSet, "Paused listeners and reports."),
+			{
+				Figure{Name: "paused", Help: "Paused databases, APIs, listeners and reports."},
+				func(r *reading) (float64, error) { return float64(r.paused), r.pausedErr },
+			},
 			size("jobs_delayed", k.Delayed, "Delayed ids and retries."),
 			overdue("delayed", k.Delayed,
 				"By how much the oldest delayed id or retry is overdue, else 0. It grows while no "+

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,8 @@ type Job struct {
 	Turn       *Turn      `json:"turn,omitempty"`   // that it waits for, with lanes; only Get sets it
 	Waits      string     `json:"waits,omitempty"`  // why its job has not started; only package watch sets it
 	Waiting    string     `json:"-"`                // the kind of that verdict
-	Paused     []string   `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
+	Pauses     []string   `json:"-"`                // the same, as texts for people
+	Paused     []string   `json:"paused,omitempty"` // that it waits for: report/, listener/ or source/<name>
 	Listeners  []Listener `json:"listeners,omitempty"`
 	FanIn      *Listener  `json:"fan_in,omitempty"` // once the job waits for it
 	Kept       *Kept      `json:"kept,omitempty"`   // for the next attempt of a job that ended without a file
@@ -203,18 +205,26 @@ func (l Listener) Where() string {
 }
 
 // pausedBy returns the pauses that a job waits for: of its report before the start, when j is nil or
-// has ended, and of its open listeners after the start.
-func (j *State) pausedBy(found scripts.Pauses, report string) []string {
+// has ended, and of its open listeners and their sources after
+// the start.
+func (j *State) pausedBy(found scripts.Pauses, name string, of *report.Report) []string {
 	if j == nil || !j.Runs() {
-		if _, ok := found[scripts.PausedReport(report)]; ok {
-			return []string{scripts.PausedReport(report)}
+		if _, ok := found[scripts.PausedReport(name)]; ok {
+			return []string{scripts.PausedReport(name)}
 		}
 		return nil
 	}
 	var waits []string
 	for _, p := range j.Open() {
-		if _, ok := found[scripts.PausedListener(p.Name)]; ok && p.Owner == "" {
-			waits = append(waits, scripts.PausedListener(p.Name))
+		var sources []string
+		if of != nil {
+			if l, _, ok := of.Listener(p.Name); ok {
+				sources = append(sources, l.Source)
+			}
+		}
+		what := found.Stops(p.Name, sources...)
+		if what != "" && p.Owner == "" && !slices.Contains(waits, what) {
+			waits = append(waits, what)
 		}
 	}
 	return waits

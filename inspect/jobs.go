@@ -38,7 +38,11 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		if err != nil {
 			return v, err
 		}
-		v.Paused = state.pausedBy(found, r.Report)
+		pauses := Pauses{j.o}
+		v.Paused = state.pausedBy(found, r.Report, j.o.Config.Reports[r.Report])
+		for _, what := range v.Paused {
+			v.Pauses = append(v.Pauses, pauses.Text(pauses.Of(what, found[what])))
+		}
 	}
 	if v.Status == report.Pending {
 		if v.SharedWith, err = j.Leader(ctx, r); err != nil {

@@ -129,7 +129,7 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.Scripts.Pause(t.Context(), member); err != nil {
+		if _, err := b.Scripts.Pause(t.Context(), member, scripts.Pause{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestJob(t *testing.T) {
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.Scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
+	if _, err := b.Scripts.Pause(ctx, scripts.PausedReport("two"), scripts.Pause{}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.in.Jobs.Get(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
@@ -165,7 +165,7 @@ func TestJob(t *testing.T) {
 	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
+	if _, err := b.Scripts.Pause(ctx, scripts.PausedListener("b"), scripts.Pause{}); err != nil {
 		t.Fatal(err)
 	}
 	v, err = b.in.Jobs.Get(ctx, id)

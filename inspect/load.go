@@ -1,10 +1,9 @@
 package inspect
 
 import (
-	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Load is what waits for a listener, and who works on it.
@@ -16,12 +15,12 @@ type Load struct {
 	Running float64       `json:"running"` // of these, how many query the source: the others wait for a slot of it
 	Lag     float64       `json:"lag"`     // and how many no worker has read
 	Oldest  time.Duration `json:"oldest"`  // age of the oldest one, in nanoseconds
-	Paused  bool          `json:"paused"`
+	Paused  string        `json:"paused"`  // what keeps its tasks from starting: listener/<name> or source/<name>
 }
 
 // Loads returns the loads of listeners, from the figures, the pauses and the result of Slots.Count.
-func Loads(listeners []string, f Sums, pauses []Pause, slots map[string]int) []Load {
-	all := []Load{}
+func (in *Inspector) Loads(listeners []string, f Sums, pauses []Pause, slots map[string]int) []Load {
+	all, paused, sources := []Load{}, Stops(pauses), report.SourcesOf(in.Options.Config.Reports)
 	for _, name := range listeners {
 		running := f.Of("tasks_pending", name)
 		if n, ok := slots[name]; ok {
@@ -32,7 +31,7 @@ func Loads(listeners []string, f Sums, pauses []Pause, slots map[string]int) []L
 			Name:    name, Workers: f.Of("tasks_workers", name), Waiting: f.Of("tasks_waiting", name),
 			Pending: f.Of("tasks_pending", name), Lag: f.Of("tasks_lag", name),
 			Oldest: time.Duration(f.Of("tasks_oldest_seconds", name) * float64(time.Second)),
-			Paused: slices.ContainsFunc(pauses, func(p Pause) bool { return p.What == scripts.PausedListener(name) }),
+			Paused: paused.Stops(name, sources[name]...),
 		})
 	}
 	return all

@@ -44,7 +44,7 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 		Delayed: f.Of("jobs_delayed", ""),
 		Dead:    f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""),
 		Memory:    f.Of("redis_memory_used_ratio", ""),
-		Listeners: Loads(listeners, f, pauses, in.Slots.Count(held)), Paused: []string{},
+		Listeners: in.Loads(listeners, f, pauses, in.Slots.Count(held)), Paused: []string{},
 	}
 	for name := range in.Options.Config.Reports {
 		t.Waiting += f.Of("jobs_parked", name)

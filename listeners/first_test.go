@@ -146,13 +146,19 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	b.emptied(b.s.Keys.Task("a"))
 }
 
-// TestAPausedListenerPutsItsEntryBack: what a read brings that has waited while the listener was
-// paused goes back, once, and no try is used.
+// TestAPausedListenerPutsItsEntryBack: what a read brings that has waited while the listener or its source was paused
+// goes back, once, and no try is used.
 func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	t.Parallel()
+	for _, member := range []string{scripts.PausedListener("a"), scripts.PausedSource("db")} {
+		t.Run(member, func(t *testing.T) { t.Parallel(); putsBack(t, member) })
+	}
+}
+
+func putsBack(t *testing.T, member string) {
 	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	ctx, task := t.Context(), b.s.Keys.Task("a")
-	if _, err := (scripts.Partitions{b.s}).Pause(ctx, scripts.PausedListener("a")); err != nil {
+	if _, err := (scripts.Partitions{b.s}).Pause(ctx, member, scripts.Pause{}); err != nil {
 		t.Fatal(err)
 	}
 	entry := step.Entry{Entry: scripts.Entry{Stream: task, ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}}
@@ -170,7 +176,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 		t.Errorf("pending: %+v, %d tries", p, b.source.tries.Load())
 	}
 	b.run("c", nil)
-	if _, err := (scripts.Partitions{b.s}).ResumeListener(ctx, "a"); err != nil {
+	if _, _, err := (scripts.Partitions{b.s}).Resume(ctx, member, false); err != nil {
 		t.Fatal(err)
 	}
 	state := b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
@@ -178,6 +184,37 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	b.emptied(task)
+}
+
+// TestATaskOfAPausedSource waits if the listener also reads a source that is not paused, or if it was paused while the
+// task waited for a slot. It uses no try.
+func TestATaskOfAPausedSource(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
+	p := scripts.Partitions{b.s}
+	if _, err := p.Pause(t.Context(), scripts.PausedSource("db"), scripts.Pause{}); err != nil {
+		t.Fatal(err)
+	}
+	other := *b.runner.o.Reports["r"]
+	other.Stages = []report.Stage{{Listeners: []report.Listener{other.Stages[0].Listeners[0]}}}
+	other.Name, other.Stages[0].Listeners[0].Source = "other", "free"
+	b.run("c", func(o *Options) {
+		o.Reports = map[string]*report.Report{"r": o.Reports["r"], "other": &other}
+		o.Sources = map[string]Source{"db": b.source, "free": b.source}
+	})
+	b.until("waiting", func(s *job.State) bool { return s.Tasks["a"].Waits == "source db is paused" })
+	if _, _, err := p.Resume(t.Context(), scripts.PausedSource("db"), false); err != nil || b.source.tries.Load() != 0 {
+		t.Fatal(err, b.source.tries.Load())
+	}
+	state := b.until("done", func(s *job.State) bool {
+		if !b.delayed().IsZero() {
+			b.comes()
+		}
+		return s.Tasks["a"].Done
+	})
+	if got := state.Tasks["a"]; got.Tries != 1 || got.Error != "" || b.source.tries.Load() != 1 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestAnUnknownDefinitionIsHandedBack by a worker that its entry tells of it, with no try;

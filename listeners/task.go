@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +25,7 @@ type tasks struct {
 	share       *share
 	connections map[string]*share // by source; those that need connections
 	listener    string
+	sources     []string
 	stop        <-chan struct{} // closed: no task begins any more
 }
 
@@ -62,7 +65,7 @@ func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 			connections[l.Source] = &share{slots: of}
 		}
 	}
-	return &tasks{r, &share{slots: r.slots.listener(listener, sources...)}, connections, listener, ctx.Done()}
+	return &tasks{r, &share{slots: r.slots.listener(listener, sources...)}, connections, listener, sources, ctx.Done()}
 }
 
 // newTask returns a task with a stored memo; nil: none. It returns false if this process does not have its definition.
@@ -82,8 +85,8 @@ func (r *Runner) newTask(own *scripts.Task, stored []byte) (*task, bool) {
 	}}, ok
 }
 
-// admit returns the maximum number of running tasks: 0, so that none begins, while the listener is
-// paused.
+// admit returns the maximum number of running tasks: 0, so that none begins, while the listener or every source of it
+// is paused.
 func (r *tasks) admit(ctx context.Context) (int, error) {
 	paused, err := r.paused(ctx)
 	if err != nil || paused {
@@ -100,7 +103,19 @@ func (r *tasks) admit(ctx context.Context) (int, error) {
 }
 
 func (r *tasks) paused(ctx context.Context) (bool, error) {
-	return r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(r.listener))
+	found, err := r.o.Scripts.Gate.Recent(ctx)
+	return found.Stops(r.listener, r.sources...) != "", err
+}
+
+// stopped returns a wait if the listener or the source of a task is paused: it was paused while the task waited for a
+// slot, or reports have other sources for this listener, which are not.
+func (r *tasks) stopped(ctx context.Context, t *task) error {
+	found, err := r.o.Scripts.Gate.Recent(ctx)
+	if what := found.Stops(r.listener, t.Listener.Source); err == nil && what != "" {
+		what = strings.Replace(what, "/", " ", 1) + " is paused"
+		return wait{slotPatience + rand.N(slotPatience), what, job.BlameTasks}
+	}
+	return nil
 }
 
 func (t *task) Job() string { return t.ID }
@@ -127,7 +142,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 		return nil, r.cancel(ctx, own)
 	}
 	if paused, err := r.paused(ctx); err == nil && paused {
-		// The listener was paused while this read waited for an entry.
+		// It was paused while this read waited for an entry.
 		return nil, r.handOn(ctx, "put task back",
 			func() error { return r.o.Scripts.Streams.MoveToEnd(ctx, entry.Entry) })
 	}

@@ -53,6 +53,9 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		return err
 	}
 	defer release()
+	if err := r.stopped(ctx, t); err != nil {
+		return err
+	}
 	if err := say(ctx, t, "", ""); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // reads are the methods that change nothing.
 var reads = []string{"Jobs.Report", "Jobs.Unserved", "Jobs.Check", "Jobs.Orphans", "Delayed.Find", "Quarantine.Find",
-	"Timers.Check", "Timers.Exists"}
+	"Timers.Check", "Timers.Exists", "Pauses.Check"}
 
 // TestEveryMethodIsAnAct: a method that is not among the reads refuses a context that does not say who acts.
 func TestEveryMethodIsAnAct(t *testing.T) {
@@ -80,7 +80,7 @@ func TestActs(t *testing.T) {
 	}
 	_, err = b.Jobs.Retry(ctx, id, 0)
 	b.ok(err)
-	_, err = b.Pauses.Report(ctx, "slow")
+	_, err = b.Pauses.Pause(ctx, "report/slow", Terms{})
 	b.ok(err)
 	b.ok(b.Delayed.Add(ctx, []string{"7", "8"}, time.Unix(1e9, 0)))
 	many := make([]string, auditEach+1)

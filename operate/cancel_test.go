@@ -33,7 +33,7 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	ctx := acting(t)
 	pending, delayed, parked, done := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
 	b.ok(b.Delayed.Add(ctx, []string{delayed}, time.Now().Add(time.Hour)))
-	_, err := b.Pauses.Report(ctx, "slow")
+	_, err := b.Pauses.Pause(ctx, "report/slow", Terms{})
 	b.ok(err)
 	b.ok(b.all.Of(parked).Gate.Park(ctx, "slow", parked))
 	b.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", done)

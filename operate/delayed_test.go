@@ -82,7 +82,7 @@ func TestPostpone(t *testing.T) {
 	due, parked, laned, none, runs := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
 	at := time.Now().Add(time.Hour)
 	b.ok(b.Delayed.Add(ctx, []string{due}, at))
-	_, err := b.Pauses.Report(ctx, "slow")
+	_, err := b.Pauses.Pause(ctx, "report/slow", Terms{})
 	b.ok(err)
 	b.ok(b.all.Of(parked).Gate.Park(ctx, "slow", parked))
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", runs)

@@ -3,6 +3,7 @@ package operate
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -75,30 +76,39 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := acting(t)
-	since, err := b.Pauses.Listener(ctx, "one")
+	first, err := b.Pauses.Pause(ctx, "listener/one", Terms{})
 	b.ok(err)
-	if again, err := b.Pauses.Listener(ctx, "one"); err != nil || !again.Equal(since) {
-		t.Errorf("%v, first %v: %v", again, since, err)
+	again, err := b.Pauses.Pause(ctx, "listener/one", Terms{Reason: "slow", For: time.Hour})
+	left := time.Duration(0)
+	if again.Until != nil {
+		left = time.Until(*again.Until)
 	}
-	_, err = b.Pauses.Report(ctx, "slow")
+	if b.ok(err); !again.Since.Equal(first.Since) || again.Who != "ann" || again.Reason != "slow" || left < 59*time.Minute {
+		t.Errorf("%+v, first %+v", again, first)
+	}
+	_, err = b.Pauses.Pause(ctx, "report/slow", Terms{})
 	b.ok(err)
-	for name, pause := range map[string]error{"none": fault.Input, "service": fault.Input} {
-		_, err := b.Pauses.Listener(ctx, name)
-		b.refused(err, pause)
+	source, err := b.Pauses.Pause(ctx, "source/db", Terms{Until: time.Now().Add(time.Hour)})
+	if b.ok(err); len(source.Reports) == 0 {
+		t.Errorf("%+v", source)
 	}
-	_, err = b.Pauses.Report(ctx, "none")
+	for _, name := range []string{"listener/none", "listener/service", "report/none", "source/none", "database/db"} {
+		_, err := b.Pauses.Pause(ctx, name, Terms{})
+		b.refused(err, fault.Input)
+	}
+	_, err = b.Pauses.Pause(ctx, "report/slow", Terms{Until: time.Now().Add(-time.Second)})
 	b.refused(err, fault.Input)
-	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.ZCard(ctx, k.PausedSet) }); n != 2*len(b.all) {
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.HLen(ctx, k.Paused) }); n != 3*len(b.all) {
 		t.Errorf("%d members are paused", n)
 	}
 	for _, id := range []string{"1", "2", "3"} {
 		b.ok(b.all.Of(id).Gate.Park(ctx, "slow", id))
 	}
-	if was, released, err := b.Pauses.ResumeReport(ctx, "slow"); !was || released != 3 || err != nil || b.pushed() != 3 {
+	if was, released, err := b.Pauses.Resume(ctx, "report/slow"); !was || released != 3 || err != nil || b.pushed() != 3 {
 		t.Errorf("%v %d %v", was, released, err)
 	}
 	for _, want := range []bool{true, false} {
-		if was, err := b.Pauses.ResumeListener(ctx, "one"); was != want || err != nil {
+		if was, _, err := b.Pauses.Resume(ctx, "listener/one"); was != want || err != nil {
 			t.Errorf("%v %v", was, err)
 		}
 	}

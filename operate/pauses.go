@@ -1,85 +1,148 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/fault"
+	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Pauses pauses and resumes listeners and reports.
-type Pauses struct{ in *inspect.Inspector }
+// Terms are why something is changed for a time, and until when. Without For and Until, it is until somebody changes it
+// back.
+type Terms struct {
+	Reason string
+	For    time.Duration // by Redis's clock
+	Until  time.Time
+}
 
-// Listener pauses a listener: no process starts its tasks. It returns when the pause began.
-func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err error) {
-	act, err := begin(ctx, p.in, "pause", scripts.PausedListener(name))
-	if err != nil {
-		return time.Time{}, err
+// maxReason is the maximum number of characters of a reason.
+const maxReason = 200
+
+// TermsOf parses Terms: a duration such as 2h, or a time, which texts without a zone have in this machine's zone.
+func TermsOf(reason, length, until string) (t Terms, err error) {
+	t.Reason = report.ShortenTo(strings.TrimSpace(reason), maxReason)
+	if length, until = strings.TrimSpace(length), strings.TrimSpace(until); length != "" && until != "" {
+		return t, fault.Input.New("give either how long or until when, not both")
 	}
-	defer act.end(ctx, &err)
-	names := map[string]string{}
-	for _, r := range p.in.Config.Reports {
-		for _, l := range r.Listeners() {
-			names[l.Name] = l.Kind
+	if length != "" {
+		if t.For, err = moment.ParseDuration(length); err == nil && t.For <= 0 {
+			err = moment.ErrDuration
 		}
 	}
-	switch kind, ok := names[name]; {
+	if until != "" {
+		t.Until, err = moment.Parse(until, time.Local)
+	}
+	if err != nil {
+		return t, fault.Input.New("%s: %w", cmp.Or(length, until), err)
+	}
+	return t, nil
+}
+
+// end returns when the terms end; zero: never.
+func (t Terms) end(ctx context.Context, in *inspect.Inspector) (time.Time, error) {
+	if t.For == 0 && t.Until.IsZero() {
+		return time.Time{}, nil
+	}
+	now, err := in.Scripts.First().Now(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if t.For > 0 {
+		return now.Add(t.For), nil
+	}
+	if !t.Until.After(now) {
+		return time.Time{}, fault.Input.New("%s is over: it is %s", words.Stamp(t.Until), words.Stamp(now))
+	}
+	return t.Until, nil
+}
+
+// text is the terms for the audit.
+func (t Terms) text(end time.Time) string {
+	if end.IsZero() {
+		return t.Reason
+	}
+	return strings.TrimPrefix(t.Reason+", until "+words.Stamp(end), ", ")
+}
+
+// whoOf names an actor where it is shown: the login, or the face.
+func whoOf(by *audit.Actor) string { return cmp.Or(by.Who, by.By) }
+
+// Pauses pauses and resumes sources, listeners and reports.
+type Pauses struct{ in *inspect.Inspector }
+
+// Pause pauses what scripts.PausedSource, PausedListener or PausedReport names: no process starts its tasks or its
+// jobs, and running ones continue. What is paused already keeps the start of its pause, and gets the new terms.
+func (p Pauses) Pause(ctx context.Context, what string, of Terms) (pause inspect.Pause, err error) {
+	act, err := begin(ctx, p.in, "pause", what)
+	if err != nil {
+		return pause, err
+	}
+	defer act.end(ctx, &err)
+	if err := p.Check(what); err != nil {
+		return pause, err
+	}
+	one := scripts.Pause{Who: whoOf(act.by), Reason: of.Reason}
+	if one.Until, err = of.end(ctx, p.in); err != nil {
+		return pause, err
+	}
+	act.more = of.text(one.Until)
+	one.Since, err = p.in.Scripts.Pause(ctx, what, one)
+	if err != nil && !one.Since.IsZero() {
+		err = fmt.Errorf("%s is paused in the other partitions; pause it again once this one answers: %w", what, err)
+	}
+	return p.in.Pauses.Of(what, one), err
+}
+
+// Check checks that something exists and can be paused.
+func (p Pauses) Check(what string) error {
+	kind, name, _ := strings.Cut(what, "/")
+	names := map[string]string{}
+	switch kind {
+	case "source":
+		for source := range p.in.Config.Sources {
+			names[source] = ""
+		}
+	case "listener":
+		for _, r := range p.in.Config.Reports {
+			for _, l := range r.Listeners() {
+				names[l.Name] = l.Kind
+			}
+		}
+	case "report":
+		_, err := reportOf(p.in, name)
+		return err
+	}
+	switch of, ok := names[name]; {
 	case !ok:
-		return time.Time{}, fault.Input.New("unknown listener %q. %s", name,
+		return fault.Input.New("unknown %s %q. %s", kind, name,
 			report.DidYouMean(name, slices.Sorted(maps.Keys(names))))
-	case kind == report.External:
-		return time.Time{}, fault.Input.New("listener %s is external and cannot be paused: stop the service that reads %s "+
-			"instead", name, p.in.Scripts.First().Keys.Task(name))
+	case of == report.External:
+		return fault.Input.New("listener %s is external and cannot be paused: stop the service that reads %s instead",
+			name, p.in.Scripts.First().Keys.Task(name))
 	}
-	return p.pause(ctx, scripts.PausedListener(name))
+	return nil
 }
 
-// Report pauses a report: its jobs do not start. It returns when the pause began.
-func (p Pauses) Report(ctx context.Context, name string) (since time.Time, err error) {
-	act, err := begin(ctx, p.in, "pause", scripts.PausedReport(name))
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer act.end(ctx, &err)
-	if _, err := reportOf(p.in, name); err != nil {
-		return time.Time{}, err
-	}
-	return p.pause(ctx, scripts.PausedReport(name))
-}
-
-func (p Pauses) pause(ctx context.Context, member string) (since time.Time, err error) {
-	since, err = p.in.Scripts.Pause(ctx, member)
-	if err != nil && !since.IsZero() {
-		err = fmt.Errorf("%s is paused in the other partitions; pause it again once this one answers: %w", member, err)
-	}
-	return since, err
-}
-
-// ResumeListener resumes a listener, and reports whether it was paused. It accepts any name, because a
-// paused listener may have been removed from the configuration.
-func (p Pauses) ResumeListener(ctx context.Context, name string) (was bool, err error) {
-	act, err := begin(ctx, p.in, "resume", scripts.PausedListener(name))
-	if err != nil {
-		return false, err
-	}
-	defer act.end(ctx, &err)
-	return p.in.Scripts.ResumeListener(ctx, name)
-}
-
-// ResumeReport resumes a report. It returns whether the report was paused, and how many waiting ids it
-// released.
-func (p Pauses) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
-	act, err := begin(ctx, p.in, "resume", scripts.PausedReport(name))
+// Resume ends a pause. It returns whether there was one, and how many waiting ids of a report it released. It accepts
+// any name, because what is paused may have been removed from the configuration.
+func (p Pauses) Resume(ctx context.Context, what string) (was bool, released int, err error) {
+	act, err := begin(ctx, p.in, "resume", what)
 	if err != nil {
 		return false, 0, err
 	}
 	defer act.end(ctx, &err)
+	name, _ := strings.CutPrefix(what, scripts.PausedReport(""))
 	r := p.in.Config.Reports[name]
-	return p.in.Scripts.ResumeReport(ctx, name, r != nil && r.Running > 0)
+	return p.in.Scripts.Resume(ctx, what, r != nil && r.Running > 0)
 }

@@ -73,7 +73,8 @@ reports:
 	for _, k := range partitions {
 		b.all = append(b.all, scripts.New(scripts.Options{Redis: b.redis, Keys: k, Shared: partitions[0]}))
 	}
-	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
+	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records,
+		Sources: c.Sources}
 	b.inspect = inspect.New(inspect.Options{Config: of, Scripts: b.all, Records: b.records})
 	b.Operator = New(b.inspect)
 	return b

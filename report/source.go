@@ -3,6 +3,7 @@ package report
 import (
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -140,3 +141,16 @@ func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
 
 // MarshalText hides the value from JSON and YAML.
 func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// SourcesOf returns the databases and APIs that the listeners of every name read.
+func SourcesOf(reports map[string]*Report) map[string][]string {
+	all := map[string][]string{}
+	for _, r := range reports {
+		for _, l := range r.Listeners() {
+			if l.Source != "" && !slices.Contains(all[l.Name], l.Source) {
+				all[l.Name] = append(all[l.Name], l.Source)
+			}
+		}
+	}
+	return all
+}

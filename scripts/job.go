@@ -151,7 +151,7 @@ func digest(parameters []byte) string {
 // A job that waits for a paused listener does not fail if its report is configured so: its deadline
 // moves, and the outcome is Busy.
 func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
-	found, err := Gate{s.conn}.Paused(ctx)
+	found, _, err := Gate{s.conn}.pauses(ctx) // also those that have ended: deadlines are moved before they are removed
 	if err != nil {
 		return Busy, 0, err
 	}
@@ -161,7 +161,12 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 	}
 	f := failure{reason: "deadline passed"}
 	for member := range found {
-		if name, ok := strings.CutPrefix(member, pausedListener); ok {
+		if name, ok := strings.CutPrefix(member, PausedListener("")); ok {
+			f.paused = append(f.paused, name)
+		}
+	}
+	for name, sources := range s.sources {
+		if found.Stops(name, sources...) != "" {
 			f.paused = append(f.paused, name)
 		}
 	}

@@ -36,14 +36,14 @@ func (p Partitions) Type(key string) string {
 	return ""
 }
 
-// Paused returns what is paused in any of the partitions, with the earliest time.
+// Paused returns what is paused in any of the partitions, with the pause that began first.
 func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	all := Pauses{}
 	err := p.each(func(s *Scripts) error {
 		found, err := s.Gate.Paused(ctx)
-		for what, since := range found {
-			if first, ok := all[what]; !ok || since.Before(first) {
-				all[what] = since
+		for what, one := range found {
+			if first, ok := all[what]; !ok || one.Since.Before(first.Since) {
+				all[what] = one
 			}
 		}
 		return err
@@ -51,11 +51,11 @@ func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	return all, err
 }
 
-// Pause pauses a member in all partitions in which it is not paused already, and returns since when
-// it is. The error names the partitions that cannot be reached; Pause may be called again.
-func (p Partitions) Pause(ctx context.Context, member string) (since time.Time, err error) {
+// Pause pauses a member in all partitions, and returns since when it is paused. What is paused already gets the new
+// end, person and reason. The error names the partitions that cannot be reached; Pause may be called again.
+func (p Partitions) Pause(ctx context.Context, member string, of Pause) (since time.Time, err error) {
 	err = p.each(func(s *Scripts) error {
-		at, err := s.Gate.pause(ctx, member)
+		at, err := s.Gate.pause(ctx, member, of)
 		if err == nil && (since.IsZero() || at.Before(since)) {
 			since = at
 		}
@@ -64,45 +64,20 @@ func (p Partitions) Pause(ctx context.Context, member string) (since time.Time, 
 	return since, err
 }
 
-// ResumeListener lets workers read a listener's streams again. First it moves the deadlines of
-// the jobs that wait for the listener, if their reports want that. It tells whether the
-// listener was paused. The error names the partitions that cannot be
-// reached; ResumeListener may be called again.
-func (p Partitions) ResumeListener(ctx context.Context, name string) (was bool, err error) {
+// Resume ends a pause. Of a source or a listener, it first moves the deadlines of the jobs that wait for it, if their
+// reports want that. Of a report, it then pushes the records that wait; the engines do so for a report that is limited,
+// as many as may run. It tells whether the member was paused, and how many records have waited. The error names the
+// partitions that cannot be reached; Resume may be called again.
+func (p Partitions) Resume(ctx context.Context, member string, limited bool) (was bool, released int, err error) {
 	err = p.each(func(s *Scripts) error {
-		found, err := s.Gate.Paused(ctx)
-		if _, ok := found[PausedListener(name)]; !ok {
-			return err
-		}
-		was = true
-		if err := s.Gate.extendAll(ctx, found); err != nil {
-			return err
-		}
-		return s.Gate.unpause(ctx, PausedListener(name))
-	})
-	return was, err
-}
-
-// ResumeReport lets the records of a report start again, those that wait first. It tells
-// whether the report was paused, and how many records have waited. The error names the
-// partitions that cannot be reached; ResumeReport may be called again. The engines release the records of
-// a report that is limited, as many as may run.
-func (p Partitions) ResumeReport(ctx context.Context, name string, limited bool) (was bool, released int, err error) {
-	err = p.each(func(s *Scripts) error {
-		found, err := s.Gate.Paused(ctx)
+		all, ended, err := s.Gate.pauses(ctx)
 		if err != nil {
 			return err
 		}
-		if _, ok := found[PausedReport(name)]; ok {
-			was = true
-		}
-		if err := s.Gate.unpause(ctx, PausedReport(name)); err != nil {
-			return err
-		}
-		if limited {
-			return nil
-		}
-		n, err := s.Gate.ReleaseAll(ctx, name)
+		_, paused := all[member]
+		_, over := ended[member]
+		was = was || paused && !over
+		n, err := s.Gate.resume(ctx, member, all, limited, false)
 		released += n
 		return err
 	})

@@ -2,8 +2,10 @@ package scripts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,55 +14,146 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Pauses maps what is paused to the time of its pause.
-type Pauses map[string]time.Time
+// Pause is why no work begins.
+type Pause struct {
+	Since  time.Time
+	Until  time.Time // zero: until it is resumed
+	Who    string    // login, or user@host
+	Reason string
+}
 
-// PausedListener is the member of a listener that is paused, PausedReport that of a
-// report.
-func PausedListener(name string) string { return pausedListener + name }
+// Pauses has the pauses by member.
+type Pauses map[string]Pause
+
+// PausedSource is the member of a database or an API that is paused, PausedListener that of a listener, PausedReport
+// that of a report.
+func PausedSource(name string) string   { return "source/" + name }
+func PausedListener(name string) string { return "listener/" + name }
 func PausedReport(name string) string   { return "report/" + name }
 
-const pausedListener = "listener/"
+// Stops returns the member whose pause keeps tasks of a listener from starting: its own one, or that of a source if
+// all sources that it reads are paused; empty: none.
+func (p Pauses) Stops(listener string, sources ...string) (member string) {
+	if _, ok := p[PausedListener(listener)]; ok {
+		return PausedListener(listener)
+	}
+	for _, source := range sources {
+		if _, ok := p[PausedSource(source)]; !ok {
+			return ""
+		}
+		member = PausedSource(source)
+	}
+	return member
+}
+
+// since returns when the first pause began for which a listener may wait; zero: there is none.
+func (p Pauses) since(listener string, sources []string) (first time.Time) {
+	members := []string{PausedListener(listener)}
+	for _, source := range sources {
+		members = append(members, PausedSource(source))
+	}
+	for _, member := range members {
+		if one, ok := p[member]; ok && (first.IsZero() || one.Since.Before(first)) {
+			first = one.Since
+		}
+	}
+	return first
+}
 
 // maxPausesAge is the maximum age of the cached pauses.
 const maxPausesAge = 500 * time.Millisecond
 
 // Paused returns what is paused.
 func (s Gate) Paused(ctx context.Context) (Pauses, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet, 0, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("what is paused: %w", err)
+	found, ended, err := s.pauses(ctx)
+	for member := range ended {
+		delete(found, member)
 	}
-	found := Pauses{}
-	for _, z := range members {
-		name, _ := z.Member.(string)
-		found[name] = time.UnixMilli(int64(z.Score))
-	}
-	return found, nil
+	return found, err
 }
 
-// IsPaused tells whether a member is paused. The answer can be up to half a second old.
+// pauses returns all pauses, and those of them whose end has passed.
+func (s Gate) pauses(ctx context.Context) (all, ended Pauses, err error) {
+	now, flat, err := s.list(ctx, call(ctx, "pauses", []string{s.Keys.Paused}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("what is paused: %w", err)
+	}
+	all, ended = Pauses{}, Pauses{}
+	for pair := range slices.Chunk(flat, 2) {
+		member, _ := pair[0].(string)
+		text, _ := pair[1].(string)
+		var of struct {
+			Since, Until int64
+			Who, Reason  string
+		}
+		if err := json.Unmarshal([]byte(text), &of); err != nil {
+			return nil, nil, fmt.Errorf("pause of %s: %w: %q", member, ErrReply, text)
+		}
+		one := Pause{Since: time.UnixMilli(of.Since), Who: of.Who, Reason: of.Reason}
+		if of.Until > 0 {
+			one.Until = time.UnixMilli(of.Until)
+		}
+		if all[member] = one; of.Until > 0 && of.Until <= int64(now) {
+			ended[member] = one
+		}
+	}
+	return all, ended, nil
+}
+
+// Recent returns what is paused. The answer can be up to half a second old, and is shared: do not change it.
+func (s Gate) Recent(ctx context.Context) (Pauses, error) { return s.paused.Get(ctx, struct{}{}) }
+
+// IsPaused tells whether a member is paused, as Recent knows it.
 func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
-	found, err := s.paused.Get(ctx, struct{}{})
+	found, err := s.Recent(ctx)
 	_, ok := found[member]
 	return ok, err
 }
 
-// pause pauses a member, if it is not paused already, and returns since when it is.
-func (s Gate) pause(ctx context.Context, member string) (since time.Time, err error) {
-	now, err := s.Now(ctx)
-	if err != nil {
-		return since, err
+// pause pauses a member until a time, or replaces its pause, and returns since when it is paused.
+func (s Gate) pause(ctx context.Context, member string, of Pause) (since time.Time, err error) {
+	until := int64(0)
+	if !of.Until.IsZero() {
+		until = of.Until.UnixMilli()
 	}
-	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet,
-		redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
-		return since, fmt.Errorf("pause %s: %w", member, err)
-	}
-	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, member).Result()
+	at, err := s.outcome(ctx, call(ctx, "pause", []string{s.Keys.Paused}, member, until, of.Who, of.Reason))
 	if err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
 	return time.UnixMilli(int64(at)), nil
+}
+
+// resume ends a pause, and returns how many ids of a report it pushed; none of one that is limited. Late says that the
+// end of the pause has passed: one that was replaced meanwhile stays.
+func (s Gate) resume(ctx context.Context, member string, all Pauses, limited, late bool) (released int, err error) {
+	report, isReport := strings.CutPrefix(member, PausedReport(""))
+	release := func(now bool) {
+		if err == nil && isReport && !limited && now {
+			released, err = s.ReleaseAll(ctx, report)
+		}
+	}
+	if !isReport {
+		err = s.extendAll(ctx, all)
+	}
+	release(late) // before, so that it is repeated after a crash: a pause that has ended keeps no more ids
+	if err == nil {
+		if err = s.send(ctx, call(ctx, "resume", []string{s.Keys.Paused}, member, late)); err != nil {
+			err = fmt.Errorf("resume %s: %w", member, err)
+		}
+	}
+	release(!late)
+	return released, err
+}
+
+// EndPauses resumes what was paused until a time that has passed. Limited says which reports have a limit of running
+// jobs.
+func (s Gate) EndPauses(ctx context.Context, limited func(report string) bool) error {
+	all, ended, err := s.pauses(ctx)
+	for member := range ended {
+		_, failed := s.resume(ctx, member, all, limited(strings.TrimPrefix(member, PausedReport(""))), true)
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // extendAll moves the deadlines of the jobs that wait for what is paused, if their reports are
@@ -79,14 +172,6 @@ func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 	return nil
 }
 
-// unpause ends a pause, if there is one.
-func (s Gate) unpause(ctx context.Context, member string) error {
-	if err := s.rdb.ZRem(ctx, s.Keys.PausedSet, member).Err(); err != nil {
-		return fmt.Errorf("resume %s: %w", member, err)
-	}
-	return nil
-}
-
 // extend moves the deadline of a job that waits for a listener that is paused: OK,
 // Busy if it does not move, or Gone. At least min is left then.
 func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
@@ -100,7 +185,7 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	attempt, _ := job.Head(line)
 	args := []any{id, attempt, Margin.Milliseconds(), min.Milliseconds()}
 	for l := range strings.SplitSeq(job.AllListeners(listeners), ",") {
-		if since, ok := paused[PausedListener(l)]; ok {
+		if since := paused.since(l, s.sources[l]); !since.IsZero() {
 			args = append(args, l, since.UnixMilli())
 		}
 	}
@@ -125,8 +210,8 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	}
 	// Read after that: a resume of the report may have released the others before this one was
 	// added, or may be removing this one after pushing it.
-	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet, PausedReport(report)).Result()
-	if errors.Is(err, redis.Nil) {
+	found, err := s.Paused(ctx)
+	if _, ok := found[PausedReport(report)]; err == nil && !ok {
 		s.paused.Forget() // an id that is released now must not be parked again
 		if err = (Streams{s.conn}).Push(ctx, map[string]string{"id": id}); err == nil {
 			err = s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Waiting(report), id))

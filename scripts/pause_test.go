@@ -26,8 +26,21 @@ func pausedJob(t *testing.T, s *Scripts, client *redis.Client, waits bool, timeo
 		t.Fatal(err)
 	}
 	rewrite(t, s, "1", func(words []string) { words[9] = fmt.Sprint(state.Started.Add(-time.Hour).UnixMilli()) })
-	client.ZAdd(t.Context(), s.Keys.PausedSet, redis.Z{Member: PausedListener("a"), Score: float64(time.Now().Add(-since).UnixMilli())})
+	setPause(t, s, PausedListener("a"), since, 0)
 	return state.Deadline
+}
+
+// setPause pauses a member since a time ago, and until a time ago (below 0: ahead); 0: without an end.
+func setPause(t *testing.T, s *Scripts, member string, since, ended time.Duration) {
+	t.Helper()
+	until := int64(0)
+	if ended != 0 {
+		until = time.Now().Add(-ended).UnixMilli()
+	}
+	text := fmt.Sprintf(`{"since": %d, "until": %d, "who": "ann", "reason": "busy"}`, time.Now().Add(-since).UnixMilli(), until)
+	if err := s.rdb.HSet(t.Context(), s.Keys.Paused, member, text).Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // rewrite changes words of a job's line; see lua/job.lua.
@@ -69,14 +82,14 @@ func TestADeadlineWaits(t *testing.T) {
 	if at := wakesAt(t, s); at != state.Deadline.UnixMilli() {
 		t.Errorf("the wake key ends at %d, the deadline is %d", at, state.Deadline.UnixMilli())
 	}
-	if was, err := (Partitions{s}).ResumeListener(ctx, "a"); !was || err != nil {
+	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); !was || err != nil {
 		t.Fatal(was, err)
 	}
 	again, err := s.Jobs.Read(ctx, "1")
 	if err != nil || again.Deadline.Sub(state.Deadline) > time.Minute {
 		t.Errorf("moved again by %s %v", again.Deadline.Sub(state.Deadline), err)
 	}
-	if was, err := (Partitions{s}).ResumeListener(ctx, "a"); was || err != nil {
+	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); was || err != nil {
 		t.Errorf("resumed twice: %v %v", was, err)
 	}
 	// From now on it fails as others.
@@ -137,11 +150,11 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	since, err := (Partitions{s}).Pause(ctx, PausedReport("r"))
+	since, err := (Partitions{s}).Pause(ctx, PausedReport("r"), Pause{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := (Partitions{s}).Pause(ctx, PausedReport("r")); err != nil || !again.Equal(since) {
+	if again, err := (Partitions{s}).Pause(ctx, PausedReport("r"), Pause{}); err != nil || !again.Equal(since) {
 		t.Errorf("paused since %v, and then since %v %v", since, again, err)
 	}
 	if paused, err := s.Gate.IsPaused(ctx, PausedReport("r")); !paused || err != nil {
@@ -156,7 +169,7 @@ func TestParked(t *testing.T) {
 	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
-	was, n, err := (Partitions{s}).ResumeReport(ctx, "r", false)
+	was, n, err := (Partitions{s}).Resume(ctx, PausedReport("r"), false)
 	if !was || n != 3 || err != nil {
 		t.Error(was, n, err)
 	}
@@ -190,14 +203,14 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 	p := Partitions{New(Options{Redis: client}), New(Options{Redis: there})}
 	paused := func(s *Scripts, member string, want bool) {
 		t.Helper()
-		if err := s.rdb.ZScore(ctx, s.Keys.PausedSet, member).Err(); (err == nil) != want {
+		if is, err := s.rdb.HExists(ctx, s.Keys.Paused, member).Result(); is != want {
 			t.Errorf("%s: %v", member, err)
 		}
 	}
 	members := []string{PausedListener("a"), PausedReport("r")}
 	away.Stop()
 	for _, member := range members {
-		if since, err := p.Pause(ctx, member); err == nil || !strings.HasPrefix(err.Error(), "partition 0: ") || since.IsZero() {
+		if since, err := p.Pause(ctx, member, Pause{}); err == nil || !strings.HasPrefix(err.Error(), "partition 0: ") || since.IsZero() {
 			t.Errorf("%v %v", since, err)
 		}
 		paused(p[1], member, true)
@@ -206,16 +219,16 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, member := range members {
-		if since, err := p.Pause(ctx, member); err != nil || since.IsZero() {
+		if since, err := p.Pause(ctx, member, Pause{}); err != nil || since.IsZero() {
 			t.Errorf("%v %v", since, err)
 		}
 		paused(p[0], member, true)
 	}
 	away.Stop()
-	if was, err := p.ResumeListener(ctx, "a"); !was || err == nil {
+	if was, _, err := p.Resume(ctx, PausedListener("a"), false); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
-	if was, _, err := p.ResumeReport(ctx, "r", false); !was || err == nil {
+	if was, _, err := p.Resume(ctx, PausedReport("r"), false); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
 	if err := away.Start(ctx); err != nil {
@@ -227,5 +240,76 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 	}
 	if found, err := p.Paused(ctx); err != nil || len(found) != 2 {
 		t.Errorf("%v %v", found, err)
+	}
+}
+
+// TestPausesEnd at their time: then they count as none, the jobs that waited have more time, the ids of reports are
+// pushed, and a pause that was replaced meanwhile stays.
+func TestPausesEnd(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	s.sources = map[string][]string{"a": {"db", "db2"}}
+	ctx := t.Context()
+	before := pausedJob(t, s, client, true, -time.Minute, 0)
+	if _, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); err != nil {
+		t.Fatal(err)
+	}
+	setPause(t, s, PausedSource("db"), 10*time.Minute, time.Minute)
+	for report, ended := range map[string]time.Duration{"r": time.Minute, "limited": time.Minute, "again": -time.Hour} {
+		if err := s.Gate.Park(ctx, report, report+"1"); err != nil {
+			t.Fatal(err)
+		}
+		client.ZAdd(ctx, s.Keys.Waiting(report), redis.Z{Member: report + "2", Score: 1})
+		until := time.Now().Add(-ended)
+		setPause(t, s, PausedReport(report), time.Hour, ended)
+		if of, err := s.Gate.Paused(ctx); err != nil || of[PausedReport(report)].Until.IsZero() != (ended > 0) {
+			t.Errorf("%s until %v: %v %v", report, until, of, err)
+		}
+	}
+	client.Del(ctx, s.Keys.Jobs)
+	if err := s.Gate.Park(ctx, "r", "3"); err != nil || client.XLen(ctx, s.Keys.Jobs).Val() != 1 {
+		t.Error("an id waits for a pause that is over", err)
+	}
+	if got, _, err := s.Jobs.Expire(ctx, "1"); got != Busy || err != nil {
+		t.Errorf("the job is not given the time of the pause: %v %v", got, err)
+	}
+	all, _, err := s.Gate.pauses(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Gate.resume(ctx, PausedReport("again"), all, true, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Gate.EndPauses(ctx, func(report string) bool { return report == "limited" }); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.Jobs.Read(ctx, "1")
+	if moved := state.Deadline.Sub(before); err != nil || moved < 10*time.Minute || moved > 11*time.Minute {
+		t.Errorf("moved by %s %v", moved, err)
+	}
+	if left := client.HKeys(ctx, s.Keys.Paused).Val(); fmt.Sprint(left) != "[report/again]" {
+		t.Error(left)
+	}
+	for report, want := range map[string]int64{"r": 0, "limited": 1, "again": 1} {
+		if n := client.ZCard(ctx, s.Keys.Waiting(report)).Val(); n != want {
+			t.Errorf("%d ids wait for %s", n, report)
+		}
+	}
+}
+
+// TestStops: a listener stops with its pause, or if all of its sources are paused.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	p := Pauses{PausedSource("db"): {Since: time.UnixMilli(2)}, PausedListener("b"): {Since: time.UnixMilli(1)}}
+	for want, got := range map[string]string{
+		"source/db": p.Stops("a", "db"), "listener/b": p.Stops("b", "other"), " ": p.Stops("a", "db", "other") + " ",
+		"": p.Stops("a"),
+	} {
+		if got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	if at := p.since("b", []string{"db"}); at != time.UnixMilli(1) {
+		t.Error(at)
 	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Compress bool
 	// Timeout bounds one round trip; 0 means 10 s.
 	Timeout time.Duration
+	// Sources has the sources of every listener: the deadline of a job that waits for one that is paused moves.
+	Sources map[string][]string
 	// Lanes has the limits of lanes and classes in this partition; nil: jobs have no lanes.
 	Lanes *report.Lanes
 }
@@ -80,7 +82,7 @@ type (
 	Streams struct{ *conn }
 	// Entries reads entries of streams and what is pending.
 	Entries struct{ *conn }
-	// Gate says which listeners and reports are paused, and holds the ids that wait for a report.
+	// Gate says what is paused, and holds the ids that wait for a report.
 	Gate struct{ *conn }
 	// Limits counts what a source or a report may have at once: calls, slots and running jobs.
 	Limits struct{ *conn }
@@ -125,8 +127,9 @@ type conn struct {
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
 	paused    aged.Cache[struct{}, Pauses]
-	lanes     *laneKeys    // nil: jobs have no lanes
-	plain     *atomic.Bool // the server refuses the first line of scripts
+	sources   map[string][]string // of listeners
+	lanes     *laneKeys           // nil: jobs have no lanes
+	plain     *atomic.Bool        // the server refuses the first line of scripts
 }
 
 // New returns Scripts on a client, which the caller closes.
@@ -154,7 +157,7 @@ func New(o Options) *Scripts {
 	}
 	c := &conn{Keys: NewKeys(o.Keys), shared: NewKeys(o.Shared), rdb: o.Redis, blocking: o.Blocking,
 		events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, spool: o.SpoolBytes, small: MaxSmall,
-		timeout: o.Timeout, plain: &atomic.Bool{}}
+		timeout: o.Timeout, sources: o.Sources, plain: &atomic.Bool{}}
 	c.lanes = newLaneKeys(c.Keys, o.Lanes)
 	if o.Compress {
 		c.small /= expansion

@@ -22,3 +22,23 @@ func (s Epoch) NextSnapshot(ctx context.Context, expected, next string) (bool, e
 func (s Epoch) WriteSnapshot(ctx context.Context, version string) error {
 	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.Keys.Snapshot, version))
 }
+
+// Pauses returns the pauses as Redis has them, for RestorePauses.
+func (s Epoch) Pauses(ctx context.Context) (map[string]string, error) {
+	c := redis.NewMapStringStringCmd(ctx, "hgetall", s.Keys.Paused)
+	err := s.send(ctx, c)
+	return c.Val(), err
+}
+
+// RestorePauses restores pauses. Replace says that they are later than those of Redis.
+func (s Epoch) RestorePauses(ctx context.Context, pauses map[string]string, replace bool) error {
+	command := "hsetnx"
+	if replace {
+		command = "hset"
+	}
+	var cmds []redis.Cmder
+	for member, pause := range pauses {
+		cmds = append(cmds, redis.NewIntCmd(ctx, command, s.Keys.Paused, member, pause))
+	}
+	return s.send(ctx, cmds...)
+}

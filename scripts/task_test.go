@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -251,7 +249,7 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 		}
 	}
 	rewrite(t, s, "good", func(words []string) { words[9] = "1" }) // it started long ago
-	client.ZAdd(ctx, s.Keys.PausedSet, redis.Z{Member: PausedListener("l"), Score: float64(time.Now().Add(-time.Hour).UnixMilli())})
+	setPause(t, s, PausedListener("l"), time.Hour, 0)
 	before := deadlineOf(t, s, "good")
 	client.Del(ctx, s.Keys.Job("type"))
 	client.Set(ctx, s.Keys.Job("type"), "x", 0)
@@ -260,7 +258,7 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 	if err != nil || len(late) != 1 || len(unknown) != 2 {
 		t.Errorf("moved %v, unknown %v, %v", late, unknown, err)
 	}
-	if was, err := (Partitions{s}).ResumeListener(ctx, "l"); err != nil || !was {
+	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("l"), false); err != nil || !was {
 		t.Error(was, err)
 	}
 	if moved := deadlineOf(t, s, "good") - before; moved < time.Hour.Milliseconds() {

@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web/languages"
@@ -127,6 +128,16 @@ func (v *view) running(f facts, of *report.Report) {
 	}
 }
 
+// pauses reports whether a listener or its source is paused.
+func (f facts) pauses(of *report.Report, listener string) bool {
+	if of != nil {
+		if l, _, ok := of.Listener(listener); ok && slices.Contains(f.Paused, scripts.PausedSource(l.Source)) {
+			return true
+		}
+	}
+	return slices.Contains(f.Paused, scripts.PausedListener(listener))
+}
+
 // parts describes the parts of all stages.
 func (v *view) parts(f facts, of *report.Report) {
 	in, all := v.In, 0.0
@@ -146,7 +157,7 @@ func (v *view) parts(f facts, of *report.Report) {
 			read, p.Class, p.Says = 1, "omitted", in.Say("part.omitted")
 		case l.State == "failed", l.State == "stopped":
 			p.Class, p.Says = "omitted", in.Say("part.stopped")
-		case slices.Contains(f.Paused, "listener/"+l.Name):
+		case f.pauses(of, l.Name):
 			p.Class, p.Says = "waits", in.Say("part.paused")
 		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
 			p.Class, p.Says = "waits", in.Say("part.waits")

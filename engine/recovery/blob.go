@@ -16,7 +16,6 @@ const (
 	setDelayed      = "delayed"
 	setTimers       = "timers"
 	setPausedTimers = "timers:paused"
-	setPaused       = "paused"
 )
 
 // sets are those of a snapshot with their keys, in the order in which they are saved and
@@ -24,22 +23,28 @@ const (
 // while that was made.
 func sets(k *scripts.Keys) [][2]string {
 	return [][2]string{
-		{setPaused, k.PausedSet}, {setPausedTimers, k.PausedTimers}, {setTimers, k.Timers}, {setDelayed, k.Delayed},
+		{setPausedTimers, k.PausedTimers}, {setTimers, k.Timers}, {setDelayed, k.Delayed},
 	}
 }
 
 // partMembers is the approximate number of members in a part: some 300 KB when it is compressed.
 const partMembers = 50_000
 
-// Part is a part of a snapshot: members with their scores, by set, as JSON in a zstd frame, such as
+// Part is a part of a snapshot: a content as JSON in a zstd frame, such as
 //
-//	{"timers": {"send_message-42-welcome": 1763773822000}}
+//	{"sets": {"timers": {"send_message-42-welcome": 1763773822000}}}
 type Part struct {
 	Members int
 	Data    []byte
 }
 
-// members are the members of a part, by set.
+// content is what a part has.
+type content struct {
+	Sets   members           `json:"sets,omitempty"`
+	Pauses map[string]string `json:"pauses,omitempty"` // as Redis has them, in the first part
+}
+
+// members are members with their scores, by set.
 type members map[string]map[string]int64
 
 // add adds members of a set, except steps of jobs, which are lost with the state of their job,
@@ -69,19 +74,18 @@ var (
 )
 
 // encode returns a part. JSON sorts the members, which compresses best.
-func (m members) encode() (Part, error) {
-	text, err := json.Marshal(m)
-	return Part{m.count(), encoder.EncodeAll(text, nil)}, err
+func (c content) encode() (Part, error) {
+	text, err := json.Marshal(c)
+	return Part{c.Sets.count() + len(c.Pauses), encoder.EncodeAll(text, nil)}, err
 }
 
-// decode returns the members of a part.
-func (p Part) decode() (m members, err error) {
+func (p Part) decode() (c content, err error) {
 	text, err := decoder.DecodeAll(p.Data, nil)
 	if err == nil {
-		err = json.Unmarshal(text, &m)
+		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("recovery: part of a snapshot: %w", err)
+		return content{}, fmt.Errorf("recovery: part of a snapshot: %w", err)
 	}
-	return m, nil
+	return c, nil
 }

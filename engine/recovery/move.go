@@ -248,21 +248,23 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 
 // pauses copies the pauses to all partitions.
 func (m *mover) pauses(ctx context.Context) error {
-	found, err := m.source.ZRangeWithScores(ctx, m.from.Keys.PausedSet, 0, -1).Result()
+	found, err := m.source.HGetAll(ctx, m.from.Keys.Paused).Result()
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	stays := false
 	for _, s := range m.to {
-		if err := m.target.ZAddNX(ctx, s.Keys.PausedSet, found...).Err(); err != nil {
-			return err
+		for member, pause := range found {
+			if err := m.target.HSetNX(ctx, s.Keys.Paused, member, pause).Err(); err != nil {
+				return err
+			}
 		}
-		stays = stays || m.stays(m.from.Keys.PausedSet, s.Keys.PausedSet)
+		stays = stays || m.stays(m.from.Keys.Paused, s.Keys.Paused)
 	}
 	if stays {
 		return nil
 	}
-	return m.source.Del(ctx, m.from.Keys.PausedSet).Err()
+	return m.source.Del(ctx, m.from.Keys.Paused).Err()
 }
 
 // hash moves the fields of a hash.

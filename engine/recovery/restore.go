@@ -74,9 +74,13 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 		if err != nil {
 			return restored, err
 		}
+		if err := r.o.Scripts.Epoch.RestorePauses(ctx, found.Pauses, older); err != nil {
+			return restored, err
+		}
+		restored += len(found.Pauses)
 		for _, set := range sets(r.o.Scripts.Keys) {
 			var members []scripts.Member
-			for member, at := range found[set[0]] {
+			for member, at := range found.Sets[set[0]] {
 				members = append(members, scripts.Member{Name: member, Score: float64(at)})
 			}
 			for batch := range slices.Chunk(members, restoreBatch) {

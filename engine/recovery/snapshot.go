@@ -136,15 +136,18 @@ func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error
 
 // read reads the sets. Changes during the read are in the next snapshot.
 func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
-	var keys []string
+	keys := []string{s.o.Scripts.Keys.Paused}
 	for _, set := range sets(s.o.Scripts.Keys) {
 		keys = append(keys, set[1])
 	}
 	s.changes.begin(ctx, keys)
-	part := members{}
+	part := content{Sets: members{}}
+	if part.Pauses, err = s.o.Scripts.Epoch.Pauses(ctx); err != nil {
+		return nil, err
+	}
 	flush := func() error {
 		p, err := part.encode()
-		all, part = append(all, p), members{}
+		all, part = append(all, p), content{Sets: members{}}
 		return err
 	}
 	for _, set := range sets(s.o.Scripts.Keys) {
@@ -152,7 +155,7 @@ func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if part.add(set[0], page); len(part[set[0]]) < partMembers {
+			if part.Sets.add(set[0], page); len(part.Sets[set[0]]) < partMembers {
 				continue
 			}
 			if err := flush(); err != nil {

@@ -65,12 +65,14 @@ func TestSnapshotHasWhatIsDue(t *testing.T) {
 	b.add(b.scripts.Keys.Timers, odd, -2e12)
 	b.add(b.scripts.Keys.Timers, strings.Repeat("x", 256), 2e12)
 	b.add(b.scripts.Keys.PausedTimers, "paused", 7)
-	b.add(b.scripts.Keys.PausedSet, "listener/l", 8)
+	b.paused("listener/l")
 	b.snapshot(m)
 	b.inSnapshot(setDelayed, map[string]int64{"1": 2e12, "2": 1_700_000_001})
 	b.inSnapshot(setTimers, map[string]int64{odd: -2e12})
 	b.inSnapshot(setPausedTimers, map[string]int64{"paused": 7})
-	b.inSnapshot(setPaused, map[string]int64{"listener/l": 8})
+	if part, err := b.tables.parts[0].decode(); err != nil || len(part.Pauses) != 1 {
+		t.Errorf("%v %v", part.Pauses, err)
+	}
 
 	b.client.ZRem(t.Context(), b.scripts.Keys.Delayed, "1")
 	b.add(b.scripts.Keys.Delayed, "2", 3e12)

@@ -96,10 +96,10 @@ func (m *tables) of(t testing.TB, set string) map[string]int64 {
 	found := map[string]int64{}
 	for _, p := range m.parts {
 		all, err := p.decode()
-		if err != nil || all.count() != p.Members {
-			t.Fatal(all.count(), p.Members, err)
+		if n := all.Sets.count() + len(all.Pauses); err != nil || n != p.Members {
+			t.Fatal(n, p.Members, err)
 		}
-		maps.Copy(found, all[set])
+		maps.Copy(found, all.Sets[set])
 	}
 	return found
 }
@@ -202,13 +202,22 @@ func (b *bench) save(set string, put map[string]int64) {
 		all[other[0]] = b.tables.of(b.t, other[0])
 	}
 	maps.Copy(all[set], put)
-	part, err := all.encode()
+	part, err := content{Sets: all}.encode()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	before := b.tables.version
 	if ok, err := b.tables.SaveSnapshot(b.t.Context(), before, nextVersion(before, ""), []Part{part}); err != nil || !ok {
 		b.t.Fatal(ok, err)
+	}
+}
+
+// paused pauses a member.
+func (b *bench) paused(member string) {
+	b.t.Helper()
+	of := scripts.Pause{Who: "ann", Reason: "busy"}
+	if _, err := (scripts.Partitions{b.scripts}).Pause(b.t.Context(), member, of); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

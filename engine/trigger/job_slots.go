@@ -145,9 +145,9 @@ func (s slots) queued(ctx context.Context, pushes []*push) (map[string]bool, err
 // releaseEvery is the time between two polls of pauses and limits.
 const releaseEvery = time.Second
 
-// release pushes the ids that wait for reports that are no longer paused, or whose running jobs are
-// fewer than their limit, until ctx ends. The command that resumes a report does so, too, but may die
-// before it is done.
+// release ends the pauses whose end has passed, and pushes the ids that wait for reports that are no longer paused,
+// or whose running jobs are fewer than their limit, until ctx ends. The command that resumes a report does so, too,
+// but may die before it is done.
 func (s slots) release(ctx context.Context) error {
 	waiting := map[string]bool{} // reports for which ids may wait
 	for name := range s.Reports {
@@ -162,6 +162,8 @@ func (s slots) release(ctx context.Context) error {
 // releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one
 // report does not keep others.
 func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
+	limited := func(name string) bool { return s.Reports[name] != nil && s.Reports[name].Running > 0 }
+	failed = s.Scripts.Gate.EndPauses(ctx, limited)
 	for name, r := range s.Reports {
 		paused, err := s.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
 		switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -97,7 +98,7 @@ func (b bench) renew(tables ...string) {
 // paused serves and starts a job of the report same, whose listener c is paused, until the others are done.
 func (b bench) paused() (id string, resume func()) {
 	b.Helper()
-	if _, err := b.Operate.Pauses.Listener(audit.With(b.Context(), &audit.Actor{Who: "test"}), "c"); err != nil {
+	if _, err := b.Operate.Pauses.Pause(audit.With(b.Context(), &audit.Actor{Who: "test"}), "listener/c", operate.Terms{}); err != nil {
 		b.Fatal(err)
 	}
 	b.Serve(b.File)
@@ -109,7 +110,7 @@ func (b bench) paused() (id string, resume func()) {
 	})
 	return id, func() {
 		b.Helper()
-		if _, err := b.Operate.Pauses.ResumeListener(audit.With(b.Context(), &audit.Actor{Who: "test"}), "c"); err != nil {
+		if _, _, err := b.Operate.Pauses.Resume(audit.With(b.Context(), &audit.Actor{Who: "test"}), "listener/c"); err != nil {
 			b.Fatal(err)
 		}
 	}

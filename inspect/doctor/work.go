@@ -21,7 +21,7 @@ func checkPauses(ctx context.Context, d *doctor) Finding {
 	if err == nil && len(list) > 0 {
 		var all []string
 		for _, p := range list {
-			text := p.What + " has been paused since " + words.Stamp(p.Since)
+			text := d.in.Pauses.Text(p)
 			if p.Waiting > 0 {
 				text += ", waiting: " + words.Count(p.Waiting, "id")
 			}
@@ -30,7 +30,7 @@ func checkPauses(ctx context.Context, d *doctor) Finding {
 		err = errors.New(strings.Join(all, "; "))
 	}
 	return newFinding("pauses", Warn, "nothing is paused", err,
-		"fanfold resume listener NAME and fanfold resume report NAME end a pause")
+		"fanfold resume source NAME, listener NAME or report NAME ends a pause")
 }
 
 // checkDefinitions counts the running jobs whose definition no process has.

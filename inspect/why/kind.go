@@ -11,7 +11,7 @@ const (
 	KindRecordsAway   Kind = "records-away"   // the records' database does not answer
 	KindSourceAway    Kind = "source-away"    // the database or the API of a listener does not answer
 	KindSourceRefuses Kind = "source-refuses" // the database of a listener refuses the login
-	KindPaused        Kind = "paused"         // its report or a listener is paused
+	KindPaused        Kind = "paused"         // its report, a listener or a source is paused
 	KindNoDefinition  Kind = "no-definition"  // no process has the definition of the job
 	KindNoScheduler   Kind = "no-scheduler"   // something is overdue
 	KindNoWorker      Kind = "no-worker"      // its stream has no reader

@@ -40,7 +40,7 @@ var ofJob = table[*diagnosis]{
 		"dead":          func(d *diagnosis) bool { return !d.Dead.IsZero() },
 		"kept":          func(d *diagnosis) bool { return d.Kept.Offer() != "" },
 		"report":        func(d *diagnosis) bool { return d.Report != nil },
-		"report-paused": func(d *diagnosis) bool { return d.Record != nil && !d.paused().IsZero() },
+		"report-paused": func(d *diagnosis) bool { return d.Record != nil && d.reportPaused() },
 
 		"parameters-refused": (*diagnosis).parametersRefused,
 
@@ -109,7 +109,9 @@ var ofJob = table[*diagnosis]{
 		"leader":         func(d *diagnosis) string { return d.Leader },
 		"leader-error":   func(d *diagnosis) string { return text(d.LeaderErr) },
 		"report-limit":   func(d *diagnosis) string { return strconv.Itoa(d.report.Running) },
-		"report-paused":  func(d *diagnosis) string { return words.Stamp(d.paused()) },
+		"report-paused": func(d *diagnosis) string {
+			return inspect.PauseText(d.Paused[scripts.PausedReport(d.record.Report)])
+		},
 
 		"lane":          func(d *diagnosis) string { return report.LaneText(d.place().Lane) },
 		"lane-place":    func(d *diagnosis) string { return words.Grouped(d.place().Before + 1) },
@@ -176,8 +178,11 @@ var ofBoth = table[*facts]{
 	},
 }
 
-// paused returns when the report of the record was paused; zero: it is not.
-func (d *diagnosis) paused() time.Time { return d.Paused[scripts.PausedReport(d.record.Report)] }
+// reportPaused reports whether the report of the record is paused.
+func (d *diagnosis) reportPaused() bool {
+	_, ok := d.Paused[scripts.PausedReport(d.record.Report)]
+	return ok
+}
 
 // lastSeen returns when a process last had the definition of the job.
 func (d *diagnosis) lastSeen() time.Time { return d.Seen.Last[d.state.Member()] }

@@ -20,7 +20,7 @@ var ofStep = table[*step]{
 	is: map[string]func(*step) bool{
 		"fold":            (*step).isFold,
 		"external":        func(s *step) bool { return s.listener.Kind == report.External },
-		"listener-paused": func(s *step) bool { return !s.pausedSince().IsZero() },
+		"listener-paused": func(s *step) bool { return s.stoppedBy() != "" },
 
 		// The try.
 		"owner":      func(s *step) bool { return s.Owner != "" },
@@ -64,7 +64,9 @@ var ofStep = table[*step]{
 	text: map[string]func(*step) string{
 		"name":         func(s *step) string { return s.Name },
 		"title":        func(s *step) string { return title(s.Name) },
-		"paused-since": func(s *step) string { return words.Stamp(s.pausedSince()) },
+		"paused-what":  func(s *step) string { return s.pausedTitle() },
+		"paused-since": func(s *step) string { return inspect.PauseText(s.Paused[s.stoppedBy()]) },
+		"resume":       func(s *step) string { return strings.Replace(s.stoppedBy(), "/", " ", 1) },
 
 		"owner":      func(s *step) string { return s.Owner },
 		"lease-over": func(s *step) string { return words.Short(s.Now.Sub(s.Lease)) },

@@ -76,8 +76,8 @@ var stepRules = rules{
 	},
 	{
 		when: "paused", kind: KindPaused, severity: 140,
-		says: "the listener has been paused since {paused-since}{fault}",
-		do:   []string{"fanfold resume listener {name}"},
+		says: "{paused-what} has been paused since {paused-since}{fault}",
+		do:   []string{"fanfold resume {resume}"},
 	},
 	{
 		when: "overdue", kind: KindNoScheduler, severity: 130,

@@ -261,7 +261,7 @@ var beforeTheStart = map[string]meaning{
 	"pushed in another form?": {recorded(report.Pending), KindNotPushed, "fanfold quarantine ls shows whether its id was pushed in another form, such as 01"},
 	"quarantined":             {recorded(report.Pending, func(f *facts) { f.Quarantined = &inspect.Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
 
-	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = now }), KindPaused, "fanfold resume report r"},
+	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = scripts.Pause{Since: now} }), KindPaused, "fanfold resume report r"},
 	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
 	"processing":                 {recorded(report.Processing), KindStateless, "its grace time of 1m ends"},
 	"processing, grace over":     {recorded(report.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
@@ -325,7 +325,7 @@ var ofJobs = map[string]meaning{
 		r := *f.Report
 		r.DeadlineWaits = true
 		f.Report, f.Job.Definition = &r, r.Hash()
-		f.Paused[scripts.PausedListener("a")] = now
+		f.Paused[scripts.PausedListener("a")] = scripts.Pause{Since: now}
 	}), KindPaused, "Its deadline is extended"},
 }
 
@@ -426,7 +426,7 @@ func TestNoDelayRunWithoutADefinition(t *testing.T) {
 
 // pauses pauses a listener.
 func pauses(listener string) change {
-	return func(f *facts) { f.Paused[scripts.PausedListener(listener)] = now }
+	return func(f *facts) { f.Paused[scripts.PausedListener(listener)] = scripts.Pause{Since: now} }
 }
 
 // TestDiagnose holds for every answer and every note some facts that reach it. It needs no

@@ -67,8 +67,16 @@ func (s *step) isFold() bool { return s.Name == job.StepFanIn }
 // away returns why the source of the listener does not answer; nil: it does.
 func (s *step) away() error { return s.Away[s.listener.Source] }
 
-// pausedSince returns when the listener was paused; zero: it is not.
-func (s *step) pausedSince() time.Time { return s.Paused[scripts.PausedListener(s.Name)] }
+// stoppedBy returns the pause of the listener or its source; empty: there is none.
+func (s *step) stoppedBy() string { return s.Paused.Stops(s.Name, s.listener.Source) }
+
+// pausedTitle names what is paused.
+func (s *step) pausedTitle() string {
+	if what := s.stoppedBy(); what != scripts.PausedListener(s.Name) {
+		return inspect.PauseTitle(s.Sources, what)
+	}
+	return "the listener"
+}
 
 // holders returns the tasks that have a slot of the source.
 func (s *step) holders() []scripts.Holder { return s.Holders[s.listener.Source] }

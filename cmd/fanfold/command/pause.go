@@ -2,8 +2,9 @@ package command
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -11,36 +12,33 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/words"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/operate"
 )
 
 func newPause(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pause",
-		Short: "Pause a listener or a report",
-		Long: `When you pause a listener, its running tasks continue, and within a second no process
-starts a new one. All reports that have a listener of this name wait for it; the answer
-lists them. You cannot pause an external listener; stop its service instead. When you
-pause a report, within a second no job of it starts. Their ids wait in Redis and do not
-delay other jobs.
+		Short: "Pause a database, an API, a listener or a report",
+		Long: `When you pause a source, which is a database or an API of the configuration, running queries
+continue, and within a second no process starts a new one. A replica is a source of its own. The
+answer lists the reports that wait, and their external listeners: you cannot pause these; stop
+their services instead. When you pause a listener, the same holds for its tasks, in all reports
+that have a listener of this name. When you pause a report, within a second no job of it starts.
+Their ids wait in Redis and do not delay other jobs.
 
-A pause lasts until you resume it, even if Redis loses its memory (after fanfold
-migrate). Pauses do not count as tries. The deadline of a job that waits for a paused
-listener moves by that time, unless its report has deadline_during_pause: runs.`,
+A pause lasts until its end, or until you resume it, even if Redis loses its memory (after
+fanfold migrate). If you pause something again, it gets the new reason and end. Pauses do not
+count as tries. The deadline of a job that waits for a paused source or listener moves by that
+time, unless its report has deadline_during_pause: runs.
+
+    fanfold pause source fund --for 2h --reason "too many threads run"`,
 	}
 	c.AddCommand(
-		named(f, "listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames,
-			func(c *cobra.Command, b *backend, name string) error {
-				since, err := b.Operate.Pauses.Listener(c.Context(), name)
-				return f.printPaused(c, b, scripts.PausedListener(name), since, err)
-			}),
-		named(f, "report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames,
-			func(c *cobra.Command, b *backend, name string) error {
-				since, err := b.Operate.Pauses.Report(c.Context(), name)
-				return f.printPaused(c, b, scripts.PausedReport(name), since, err)
-			}),
+		pauseOf(f, "source", "Pause a database or an API: no new query starts", sourceNames),
+		pauseOf(f, "listener", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames),
+		pauseOf(f, "report", "Pause a report: its new jobs wait", (*config.Config).ReportNames),
 		&cobra.Command{
-			Use: "ls", Aliases: []string{"list"}, Short: "List paused listeners and reports",
+			Use: "ls", Aliases: []string{"list"}, Short: "List what is paused",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 				list, err := b.Inspect.Pauses.List(c.Context())
 				if err != nil {
@@ -53,25 +51,53 @@ listener moves by that time, unless its report has deadline_during_pause: runs.`
 	return c
 }
 
+// sourceNames returns the names of the databases and APIs.
+func sourceNames(c *config.Config) []string { return slices.Sorted(maps.Keys(c.Sources)) }
+
+// termFlags are the flags of a change for a time.
+type termFlags struct{ reason, length, until string }
+
+func (t *termFlags) add(c *cobra.Command) *cobra.Command {
+	c.Flags().StringVar(&t.reason, "reason", "", "why, for people")
+	c.Flags().StringVar(&t.length, "for", "", "for how long: 30m, 2h, 1d, …")
+	c.Flags().StringVar(&t.until, "until", "", "until when: '2024-06-01 09:30', …")
+	return c
+}
+
+// pauseOf returns the command that pauses something of a kind.
+func pauseOf(f *flags, kind, short string, names func(*config.Config) []string) *cobra.Command {
+	var terms termFlags
+	return terms.add(named(f, kind+" NAME", short, names, func(c *cobra.Command, b *backend, name string) error {
+		of, err := operate.TermsOf(terms.reason, terms.length, terms.until)
+		if err != nil {
+			return err
+		}
+		one, err := b.Operate.Pauses.Pause(c.Context(), kind+"/"+name, of)
+		if err != nil {
+			return err
+		}
+		return f.printPauses(c, []inspect.Pause{one})
+	}))
+}
+
 func newResume(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume",
-		Short: "Resume a paused listener or report",
-		Long: `Resume ends the pause of a listener or a report. Waiting tasks and ids start first.
+		Short: "Resume a paused database, API, listener or report",
+		Long: `Resume ends a pause. Waiting tasks and ids start first.
 A task that failed before keeps the time of its next try; fanfold delay run retries it now.
 Resuming something that is not paused changes nothing.`,
 	}
+	resume := func(kind, short string, names func(*config.Config) []string) *cobra.Command {
+		return named(f, kind+" NAME", short, names, func(c *cobra.Command, b *backend, name string) error {
+			was, n, err := b.Operate.Pauses.Resume(c.Context(), kind+"/"+name)
+			return f.printResumed(c, kind+"/"+name, was, n, err)
+		})
+	}
 	c.AddCommand(
-		named(f, "listener NAME", "Resume a listener", (*config.Config).ListenerNames,
-			func(c *cobra.Command, b *backend, name string) error {
-				was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
-				return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
-			}),
-		named(f, "report NAME", "Resume a report", (*config.Config).ReportNames,
-			func(c *cobra.Command, b *backend, name string) error {
-				was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
-				return f.printResumed(c, scripts.PausedReport(name), was, n, err)
-			}),
+		resume("source", "Resume a database or an API", sourceNames),
+		resume("listener", "Resume a listener", (*config.Config).ListenerNames),
+		resume("report", "Resume a report", (*config.Config).ReportNames),
 	)
 	return c
 }
@@ -85,22 +111,18 @@ func named(f *flags, use, short string, names func(*config.Config) []string,
 	}
 }
 
-// printPaused prints a pause, when it began and what it concerns.
-func (p printer) printPaused(c *cobra.Command, b *backend, what string, since time.Time, err error) error {
-	if err != nil {
-		return err
-	}
-	return p.printPauses(c, []inspect.Pause{b.Inspect.Pauses.Of(what, since)})
-}
-
 func (p printer) printPauses(c *cobra.Command, list []inspect.Pause) error {
-	titles := table.Row{"paused", "since", "reports", "waiting ids"}
+	titles := table.Row{"paused", "since", "until", "who", "reason", "reports", "waiting ids", "not paused"}
 	return printList(p, c, list, titles, func(p inspect.Pause) table.Row {
-		waiting := ""
+		waiting, until := "", ""
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
 		}
-		return table.Row{p.What, words.Stamp(p.Since), strings.Join(p.Reports, ", "), waiting}
+		if p.Until != nil {
+			until = words.Stamp(*p.Until)
+		}
+		return table.Row{p.What, words.Stamp(p.Since), until, p.Who, p.Reason, strings.Join(p.Reports, ", "), waiting,
+			strings.Join(p.External, ", ")}
 	})
 }
 

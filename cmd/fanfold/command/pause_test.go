@@ -1,9 +1,11 @@
 package command
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -57,10 +59,10 @@ func TestPauseListener(t *testing.T) {
 		})
 		return state.Status == job.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
 	})
-	s.must("status "+id, "listener/second")
+	s.must("status "+id, "listener second has been paused since ")
 	s.must("why "+id, "the listener has been paused since")
 	s.must("pause ls", "listener/second")
-	s.must("doctor -o json", "listener/second has been paused since ")
+	s.must("doctor -o json", "listener second has been paused since ")
 	watched, code := s.start("watch", id)
 	s.Eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
 	state, err := s.Partitions.First().Jobs.Read(t.Context(), id)
@@ -96,6 +98,65 @@ func TestPauseListener(t *testing.T) {
 	}
 }
 
+// TestPauseSource: while a database is paused, no process starts a query of it, and everything says why, by whom and
+// until when. The pause ends at its time.
+func TestPauseSource(t *testing.T) {
+	t.Parallel()
+	s := withCommands(e2e.NewAloneIn(t, 2, nil, pauseReports))
+	s.must("pause source db --for 1h --reason overloaded", "overloaded")
+	s.must("pause source db --until 2999-01-02T03:04:05Z --reason busy", "other, runs, two")
+	s.Serve(s.File)
+	var ids []string
+	for range 4 {
+		ids = append(ids, s.Records.Insert("two", ""))
+	}
+	s.Jobs.Push(ids...)
+	s.Eventually("they have started", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") == len(ids)
+	})
+	for _, command := range []string{"why " + ids[0], "status " + ids[0], "doctor -o json"} {
+		out, _ := s.fanfold(strings.Fields(command)...)
+		for _, want := range []string{"database db has been paused since ", " by ", " until 2999-01-0", ": busy"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q: %s", command, want, out)
+			}
+		}
+	}
+	s.must("pause ls", "source/db")
+	for _, id := range ids {
+		state, err := s.Partitions.Of(id).Jobs.Read(t.Context(), id)
+		if err != nil || state.Tasks["first"].Rows+state.Tasks["second"].Rows > 0 {
+			t.Errorf("%+v %v", state, err)
+		}
+	}
+	for _, p := range s.Partitions { // as if its time had come
+		text := s.Redis.HGet(t.Context(), p.Keys.Paused, "source/db").Val()
+		changed := regexp.MustCompile(`"until":\d+`).ReplaceAllString(text, `"until":1`)
+		if changed == text {
+			t.Fatal(text)
+		}
+		s.Redis.HSet(t.Context(), p.Keys.Paused, "source/db", changed)
+	}
+	for _, v := range s.Jobs.Wait(ids...) {
+		if v.Status != report.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.Eventually("the pause is removed", func() bool {
+		n := int64(0)
+		for _, p := range s.Partitions {
+			n += s.Redis.Exists(t.Context(), p.Keys.Paused).Val()
+		}
+		return n == 0
+	})
+	for _, command := range []string{"pause source gone", "pause source db --for 1h --until 2999-01-02T03:04:05Z",
+		"pause report two --until 2020-01-02T03:04:05Z", "pause source db --for x"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitUsage {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
+	}
+}
+
 // TestPauseReport: the ids of a paused report wait without an attempt and do not delay other jobs.
 // No rebuild starts them, and a cancelled one is not pushed again.
 func TestPauseReport(t *testing.T) {
@@ -110,7 +171,7 @@ func TestPauseReport(t *testing.T) {
 	if v := s.Jobs.Run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
-	s.must("status "+ids[0], "report/two")
+	s.must("status "+ids[0], "report two has been paused since ")
 	s.must("why "+ids[0], "has been paused since")
 	s.must("pause ls", "report/two")
 	s.must("cancel "+ids[1], "cancelled")
@@ -143,7 +204,7 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 		s.Jobs.Push(s.Records.Insert("two", ""))
 		return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.Redis.ZRem(t.Context(), s.Partitions.First().Keys.PausedSet, scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.Redis.HDel(t.Context(), s.Partitions.First().Keys.Paused, scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.Eventually("all are done", func() bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // evil has what a terminal would interpret: it clears the screen, sets the title, moves the cursor,
@@ -31,9 +32,12 @@ func TestTerminalEscapes(t *testing.T) {
 	s.Records.Exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
 	s.Records.Exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
 	for key, member := range map[string]string{
-		sc.Keys.Dead: failed, sc.Keys.Delayed: "9/1/" + evil, sc.Keys.Timers: "t" + evil, sc.Keys.PausedSet: "listener/" + evil,
+		sc.Keys.Dead: failed, sc.Keys.Delayed: "9/1/" + evil, sc.Keys.Timers: "t" + evil,
 	} {
 		s.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
+	}
+	if _, err := s.Partitions.Pause(ctx, "listener/"+evil, scripts.Pause{Who: "ann" + evil, Reason: evil}); err != nil {
+		t.Fatal(err)
 	}
 	s.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: 1, Member: failed})
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs, "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {

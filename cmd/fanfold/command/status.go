@@ -99,7 +99,7 @@ func jobRows(v inspect.Job) []table.Row {
 			"no process has the definition that the job was started with: fanfold adopt " + v.ID +
 				" restarts it with the current one"})
 	}
-	for _, p := range v.Paused {
+	for _, p := range v.Pauses {
 		rows = append(rows, table.Row{"paused", p})
 	}
 	for _, l := range v.Listeners {

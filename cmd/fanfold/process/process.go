@@ -139,7 +139,7 @@ func newPartitions(c *config.Config, client, blocking redis.UniversalClient) (of
 		of = append(of, scripts.New(scripts.Options{
 			Redis: client, Blocking: blocking, Keys: keys, Shared: all[0],
 			JobBytes: c.Limits.JobBytes, SpoolBytes: c.Limits.SpoolBytes, Compress: c.Limits.Compress,
-			Lanes: c.Limits.Share(len(all)).Lanes,
+			Lanes: c.Limits.Share(len(all)).Lanes, Sources: report.SourcesOf(c.Reports),
 		}))
 	}
 	return of

@@ -106,10 +106,10 @@ func TestDashboardRoles(t *testing.T) {
 		t.Errorf("a page beside its path: %d", code)
 	}
 	_, text, _ := reader.ask("GET", "/fanfold/reports")
-	if strings.Contains(text, `method="post"`) || !strings.Contains(text, `href="/fanfold/jobs"`) || !strings.Contains(text, "read only") {
+	if strings.Contains(text, `method="post"`) || strings.Contains(text, "/pause") || !strings.Contains(text, `href="/fanfold/jobs"`) || !strings.Contains(text, "read only") {
 		t.Errorf("a viewer sees %s", text)
 	}
-	if _, text, _ := oncall.ask("GET", "/fanfold/reports"); !strings.Contains(text, `action="/fanfold/reports/slow/pause"`) {
+	if _, text, _ := oncall.ask("GET", "/fanfold/reports"); !strings.Contains(text, `name="to" value="/reports/slow/pause"`) {
 		t.Errorf("an operator sees %s", text)
 	}
 	nobody.posts("/fanfold/reports/slow/pause", 401, "Log in")

@@ -49,7 +49,7 @@ func overview(t inspect.Top, width, height int, colours bool) []string {
 			seconds(l.Oldest.Seconds()), "",
 		}
 		switch {
-		case l.Paused:
+		case l.Paused != "":
 			row[6] = "paused"
 		case l.Workers == 0:
 			row[6] = "no workers"

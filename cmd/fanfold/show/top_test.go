@@ -16,7 +16,7 @@ const evil = "\x1b]0;title\a\x1b[2J"
 func manyJobs() inspect.Top {
 	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
 	t := inspect.Top{At: now, Running: 500, Waiting: 3, Memory: 0.5, Late: 12, Paused: []string{"listener/b"}, Listeners: []inspect.Load{
-		{Name: "plt_fund.vs_withdraw", Workers: 2, Waiting: 7, Pending: 4, Lag: 3, Oldest: 90 * time.Second}, {Name: "a"}, {Name: "b", Workers: 1, Paused: true},
+		{Name: "plt_fund.vs_withdraw", Workers: 2, Waiting: 7, Pending: 4, Lag: 3, Oldest: 90 * time.Second}, {Name: "a"}, {Name: "b", Workers: 1, Paused: "listener/b"},
 	}}
 	for i := range 50 {
 		t.Jobs = append(t.Jobs, inspect.Running{ID: fmt.Sprint(i), Report: "r" + evil, Status: "RUN", Done: 1, Target: 2, Bytes: 2048,
