@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/watch"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
 )
 
@@ -41,7 +44,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.streamTime)
 	defer cancel()
-	f := &follower{Stream: to}
+	f := &follower{Stream: to, who: access.Of(ctx)}
 	if _, err := watch.Jobs(ctx, a.o.Inspect, []string{id}, f); err != nil && f.Err() == nil && ctx.Err() == nil {
 		_ = f.send("problem", a.problemOf(r, err))
 	}
@@ -51,13 +54,18 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 // follower sends the state of a job to a client.
 type follower struct {
 	*web.Stream
+	who  access.Who
 	last []byte // the job as it was sent last
 }
 
 var _ watch.Watcher = (*follower)(nil)
 
-// Show implements watch.Watcher. It sends the job if it has changed.
+// Show implements watch.Watcher. It sends the job if it has changed. The record may get another owner or tenant while
+// the client follows it; a deleted one has none.
 func (f *follower) Show(v inspect.Job) error {
+	if v.Status != report.Deleted && !f.who.Can(report.See, v.Report, v.Owner, v.Tenant) {
+		return engine.ErrNoRecord
+	}
 	same := v
 	same.Changed, same.Created, same.Ended = nil, nil, nil // they are computed from ages and vary a little
 	text, err := json.Marshal(same)

@@ -1,10 +1,13 @@
 package process
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/record"
@@ -165,5 +168,55 @@ func TestKeysOfOthers(t *testing.T) {
 	row := p.Rows.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT owner) FROM file_download_record")
 	if err := row.Scan(&owners); err != nil || owners != 2 {
 		t.Errorf("%d owners, %v", owners, err)
+	}
+}
+
+// stream opens a stream, which the test closes after a minute. code is that of the answer.
+func (b browser) stream(path string) (code int, lines *bufio.Scanner) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	b.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", b.base+path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.SetBasicAuth(b.name, b.password)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer.StatusCode, bufio.NewScanner(answer.Body)
+}
+
+// TestStreamOfALostRecord: who follows a record loses it with its owner, but hears that it was deleted.
+func TestStreamOfALostRecord(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  groups: {own: {users: [ann, ben], may: [see], own: true}}`, usersFile(t, "ann", "ben")))
+	ann := browse(t, p).as("ann", "ann-password")
+	for change, want := range map[string]string{
+		"UPDATE file_download_record SET owner = 'ben' WHERE id = ?": "event: problem",
+		"DELETE FROM file_download_record WHERE id = ?":              "event: end",
+	} {
+		id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}"), Owner: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, lines := ann.stream("/api/v1/jobs/" + id + "/events")
+		if !lines.Scan() || lines.Text() != "event: job" {
+			t.Fatalf("%s: %q %v", change, lines.Text(), lines.Err())
+		}
+		if _, err := p.Rows.ExecContext(t.Context(), change, id); err != nil {
+			t.Fatal(err)
+		}
+		var rest []string
+		for lines.Scan() {
+			rest = append(rest, lines.Text())
+		}
+		if text := strings.Join(rest, "\n"); lines.Err() != nil || !strings.Contains(text, want) || strings.Contains(text, "ben") {
+			t.Errorf("%s: %s %v", change, text, lines.Err())
+		}
 	}
 }
