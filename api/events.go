@@ -19,6 +19,8 @@ import (
 const (
 	// MaxStreams is the maximum number of clients that follow jobs at once.
 	MaxStreams = 64
+	// maxStreamsOf is the maximum for one user or service, so that one cannot use all streams.
+	maxStreamsOf = MaxStreams / 2
 	// streamTime is the maximum duration of a stream. After it a client must reconnect, so that forgotten
 	// streams end.
 	streamTime = time.Hour
@@ -26,14 +28,15 @@ const (
 
 // events sends the state of a job as server-sent events, until its record is final.
 func (a *API) events(w http.ResponseWriter, r *http.Request) error {
-	if !a.streams.Open("") {
+	name := access.Of(r.Context()).Name
+	if !a.streams.Open(name) {
 		return problem{
 			Status: http.StatusServiceUnavailable, Code: "streams",
-			Detail: fmt.Sprintf("%d clients already follow jobs", MaxStreams),
+			Detail: fmt.Sprintf("at most %d clients may follow jobs, %d of one name", MaxStreams, maxStreamsOf),
 			Remedy: "GET …/jobs/{id} every few seconds instead, or try again later",
 		}
 	}
-	defer a.streams.Close("")
+	defer a.streams.Close(name)
 	id := r.PathValue("id")
 	if _, err := a.record(r, id); err != nil {
 		return err

@@ -220,3 +220,26 @@ func TestStreamOfALostRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamsOfOneUser: one user cannot use all streams.
+func TestStreamsOfOneUser(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf("http: {users_file: %q}", usersFile(t, "ann", "ben")))
+	id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := browse(t, p).as("ann", "ann-password")
+	for path, max := range map[string]int{"/live": 200, "/api/v1/jobs/" + id + "/events": 64} {
+		n, code := 0, http.StatusOK
+		for ; code == http.StatusOK && n < max; n++ {
+			code, _ = ann.stream(path)
+		}
+		if code != http.StatusServiceUnavailable || n < 3 {
+			t.Errorf("%s: after %d streams: %d", path, n, code)
+		}
+		if code, _ := ann.as("ben", "ben-password").stream(path); code != http.StatusOK {
+			t.Errorf("%s: %d, because another user has %d streams", path, code, n)
+		}
+	}
+}
