@@ -69,6 +69,9 @@ func (f *follower) Show(v inspect.Job) error {
 	if v.Status != report.Deleted && !f.who.Can(report.See, v.Report, v.Owner, v.Tenant) {
 		return engine.ErrNoRecord
 	}
+	if !f.who.Everywhere(report.See) {
+		v = v.Neutral()
+	}
 	same := v
 	same.Changed, same.Created, same.Ended = nil, nil, nil // they are computed from ages and vary a little
 	text, err := json.Marshal(same)

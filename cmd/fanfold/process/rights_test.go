@@ -243,3 +243,66 @@ func TestStreamsOfOneUser(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingOfOthers: who sees only own records learns neither ids of others nor what servers say, and only operators
+// learn who has made a change.
+func TestNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  groups:
+    oncall: {users: [oncall], may: [see, operate]}
+    own: {users: [ann], may: [see, download], own: true}
+    viewers: {users: [viewer], may: [see, download]}`, usersFile(t, "oncall", "ann", "viewer")))
+	nobody := browse(t, p)
+	as := func(name string) browser { return nobody.as(name, name+"-password") }
+	ids := map[string]string{}
+	for _, status := range []string{"SUCCESS", "PENDING", "cancelled"} {
+		id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}"), Owner: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[status] = id
+	}
+	const path = "file:///x/slow/4711-1.csv"
+	if _, err := p.Rows.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", path, ids["SUCCESS"]); err != nil {
+		t.Fatal(err)
+	}
+	if code, text, _ := as("oncall").ask("POST", "/jobs/"+ids["cancelled"]+"/cancel", "reason", "not needed"); code != http.StatusSeeOther {
+		t.Fatalf("%d %s", code, text)
+	}
+	check := func(page string, sees map[string]bool, secrets ...string) {
+		t.Helper()
+		for name, all := range sees {
+			code, text, _ := as(name).ask("GET", page)
+			for _, secret := range secrets {
+				if strings.Contains(text, secret) != all {
+					t.Errorf("%s: %s: %q: %v: %d %s", name, page, secret, !all, code, text)
+				}
+			}
+		}
+	}
+	scoped := map[string]bool{"ann": false, "viewer": true}
+	shared := "/jobs/" + ids["SUCCESS"]
+	check("/api/v1"+shared, scoped, path, `"shared_with":"4711"`)
+	check("/api/v1"+shared+"/events", scoped, path, `"shared_with":"4711"`)
+	check("/api/v1"+shared+"/file", scoped, "4711")
+	check(shared, scoped, path, `"/jobs/4711"`)
+	check("/records", scoped, path)
+	check("/jobs/"+ids["PENDING"], scoped, "was not pushed", "See for yourself", "fanfold submit")
+	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": false, "viewer": false, "oncall": true}, "<td>oncall")
+	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": true, "viewer": true}, "cancelled in the dashboard: not needed")
+	for _, page := range []string{"/records", "/jobs/" + ids["cancelled"], "/api/v1/jobs/" + ids["cancelled"]} {
+		_, text, _ := as("viewer").ask("GET", page)
+		if strings.Contains(text, "oncall") {
+			t.Errorf("%s says who cancelled: %s", page, text)
+		}
+	}
+	if _, err := p.Rows.ExecContext(t.Context(), "DROP TABLE file_download_record"); err != nil {
+		t.Fatal(err)
+	}
+	check("/records", scoped, "file_download_record")
+	if code, text, _ := as("ann").ask("GET", "/records"); code != http.StatusBadGateway || !strings.Contains(text, "A server does not answer.") {
+		t.Errorf("%d %s", code, text)
+	}
+}
