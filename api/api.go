@@ -85,7 +85,8 @@ func New(o Options) *API {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{o: o, mux: http.NewServeMux(), streams: web.Streams{Max: MaxStreams}, streamTime: streamTime}
+	a := &API{o: o, mux: http.NewServeMux(), streamTime: streamTime}
+	a.streams.Max, a.streams.MaxOf = MaxStreams, maxStreamsOf
 	a.json = sync.OnceValues(a.description)
 	methods := map[string][]string{}
 	for _, one := range routes {

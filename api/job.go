@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
@@ -23,6 +24,9 @@ func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v.Size = a.o.Size(r.Context(), v.ID, v.File)
+	if !access.Of(r.Context()).Everywhere(report.See) {
+		v = v.Neutral()
+	}
 	return answer(w, http.StatusOK, v)
 }
 

@@ -11,8 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
@@ -47,6 +49,9 @@ func (a *API) problemOf(r *http.Request, err error) problem {
 			Remedy: "POST …/retry makes the file again",
 		}
 	case errors.Is(err, web.ErrElsewhere):
+		if !access.Of(r.Context()).Everywhere(report.See) {
+			err = web.ErrElsewhere // without the place of the file
+		}
 		return problem{
 			Status: http.StatusConflict, Code: "file",
 			Detail: err.Error(),

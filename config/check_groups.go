@@ -26,11 +26,25 @@ func checkGroups(k *checker) {
 		s.First("tokens", "tokens_file").Hidden().Problem("no group has the tokens, so they may do nothing",
 			"Add http: {groups: {shop: {tokens: ["+sortedKeys(tokens)[0]+"], may: [order, see, download], own: true}}}")
 	}
+	// An empty value, such as that of a variable that is not set, must not mean everything.
+	if at := s.Raw("groups"); at.Given() && len(k.f.HTTP.Groups) == 0 && !s.Wrong("groups") {
+		at.Problem("empty", "Add a group, or remove the field: everyone who logs in may then see and download")
+	}
 	for i := range k.f.HTTP.Groups {
 		g := &k.f.HTTP.Groups[i]
 		at := k.Of(g)
 		if !at.Readable() {
 			continue
+		}
+		for _, one := range []struct{ field, remedy string }{
+			{"reports", "Name reports, or remove the field: the group is then about all reports"},
+			{"own", "Write true, or remove the field: the group is then about records of all owners"},
+			{"tenant", "Name a tenant, or remove the field: the group is then about all tenants"},
+		} {
+			raw := at.Raw(one.field)
+			if raw.IsNull() || one.field == "tenant" && raw.Given() && g.Tenant == "" && !at.Wrong("tenant") {
+				raw.Problem("empty", one.remedy)
+			}
 		}
 		if len(g.Users) == 0 && len(g.Tokens) == 0 && !at.Wrong("users", "tokens") {
 			at.Problem("the group has no members", "Add users or tokens")

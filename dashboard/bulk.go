@@ -246,17 +246,13 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 	return done, err
 }
 
-func cancelJob(ctx context.Context, o *operate.Operator, id, user string) error {
-	_, err := o.Jobs.Cancel(ctx, id, cancelReason(user))
-	return err
-}
+// cancelReason is the reason of a record that a user cancels. It does not name the user, because more people see
+// records than acts.
+const cancelReason = "cancelled in the dashboard"
 
-// cancelReason is the reason of a record that a user cancels.
-func cancelReason(user string) string {
-	if user == "" {
-		return "cancelled in the dashboard"
-	}
-	return "cancelled in the dashboard by " + user
+func cancelJob(ctx context.Context, o *operate.Operator, id, _ string) error {
+	_, err := o.Jobs.Cancel(ctx, id, cancelReason)
+	return err
 }
 
 func retryJob(ctx context.Context, o *operate.Operator, id, _ string) error {

@@ -73,7 +73,7 @@ func (c changes) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	reason := cancelReason(access.Of(ctx).Name)
+	reason := cancelReason
 	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
 		reason += ": " + report.ShortenTo(why, 200)
 	}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"embed"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web"
@@ -56,6 +56,9 @@ type Dashboard struct {
 // maxStreams is the maximum number of browsers that receive live updates.
 const maxStreams = 200
 
+// maxStreamsOf is the maximum for one user, so that one cannot use all streams.
+const maxStreamsOf = 50
+
 // pageTimeout bounds the time of a request. A page waits for several servers one after the other.
 const pageTimeout = 18 * time.Second
 
@@ -67,7 +70,7 @@ func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams}}
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams, MaxOf: maxStreamsOf}}
 	d.errorPage, d.reportsPage, d.searchPage = d.template("error"), d.template("reports"), d.template("search")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
@@ -134,12 +137,13 @@ func (d *Dashboard) Run(ctx context.Context) {
 
 // live sends a browser the number of every new sample.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
-	if !d.streams.Open("") {
-		text := fmt.Sprintf("%d browsers already receive updates. Reload this page to update it.", maxStreams)
+	name := access.Of(r.Context()).Name
+	if !d.streams.Open(name) {
+		const text = "Too many browsers already receive updates. Reload this page to update it."
 		http.Error(w, text, http.StatusServiceUnavailable)
 		return
 	}
-	defer d.streams.Close("")
+	defer d.streams.Close(name)
 	to := web.NewStream(w)
 	tick := time.NewTicker(web.Heartbeat)
 	defer tick.Stop()

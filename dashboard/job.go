@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/plan"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/report"
@@ -35,6 +36,22 @@ func (p jobPage) ErrorOnce() string {
 		}
 	}
 	return p.Error
+}
+
+// neutral returns the content for who does not see every record: without the texts of Why, which name other jobs and
+// say what servers do.
+func (p jobPage) neutral() jobPage {
+	of := p.Why
+	p.Job = p.Job.Neutral()
+	p.Why = why.Verdict{Now: of.Now, Kind: of.Kind, Summary: "The job is not done yet.", Delayed: of.Delayed}
+	if p.Status.Final() {
+		p.Why.Summary = "The record is " + string(p.Status) + "."
+	}
+	for _, s := range of.Steps {
+		_, s.Says = chipOfStep(s, of.Now)
+		p.Why.Steps = append(p.Why.Steps, s)
+	}
+	return p
 }
 
 // Class returns the class of the chip of a step's state: a step that failed and is to be retried is not just
@@ -94,6 +111,9 @@ func (p *jobPages) one(ctx context.Context, r *http.Request, _ *sample) (string,
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
 	v, err := p.contents.Get(ctx, id)
+	if !access.Of(ctx).Everywhere(report.See) {
+		v = v.neutral()
+	}
 	return "Job " + id, v, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/report"
 )
 
 //go:embed pages/*.html
@@ -96,6 +97,10 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, v view, title s
 		code = http.StatusServiceUnavailable
 	}
 	v.Title, v.Content = title, err.Error()
+	if code == http.StatusBadGateway && !v.Who.Everywhere(report.See) {
+		d.o.Log.Warn("a page of the dashboard cannot be shown", "path", r.URL.Path, "err", err)
+		v.Content = "A server does not answer. The log of the process has the cause."
+	}
 	v.Heals = code >= http.StatusInternalServerError && r.Method == http.MethodGet
 	v.Static = !v.Heals
 	d.write(w, code, d.errorPage, v)

@@ -107,6 +107,11 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 	} else {
 		rows, err = p.some(ctx, of, maxRecords)
 	}
+	if !access.Of(ctx).Everywhere(report.See) {
+		for i, one := range rows {
+			rows[i] = one.Neutral()
+		}
+	}
 	v.Table = recordTable.of(r, rows)
 	return "Records", v, err
 }

@@ -80,6 +80,20 @@ func OfRecord(r engine.Record) Job {
 	return v
 }
 
+// Neutral returns the job for who does not see every record: without ids of other records, which are also in the names
+// of files, and without what servers say.
+func (j Job) Neutral() Job {
+	j.SharedWith = ""
+	for of, says := range map[*string]string{
+		&j.File: "in the sink", &j.Unread: "a server does not answer", &j.Waits: "The job has not started yet.",
+	} {
+		if *of != "" {
+			*of = says
+		}
+	}
+	return j
+}
+
 // Turn is the place of a record in the queue of its lane.
 type Turn struct {
 	Class   string `json:"class"`

@@ -67,7 +67,7 @@ func (s *Stream) write(text string) error {
 // Streams counts open streams, in all and by key. It is safe for concurrent use.
 type Streams struct {
 	Max   int // in all
-	MaxOf int // with the same key, so that one link cannot use all; 0: no limit
+	MaxOf int // with the same key other than "", so that one link or user cannot use all; 0: no limit
 
 	mu  sync.Mutex
 	all int
@@ -78,7 +78,7 @@ type Streams struct {
 func (s *Streams) Open(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all >= s.Max || s.MaxOf > 0 && s.of[key] >= s.MaxOf {
+	if s.all >= s.Max || s.MaxOf > 0 && key != "" && s.of[key] >= s.MaxOf {
 		return false
 	}
 	if s.of == nil {

@@ -87,6 +87,14 @@ func TestStreams(t *testing.T) {
 		s.Close("a")
 	}
 	s.Close("b")
+	for range 4 {
+		if !s.Open("") {
+			t.Error("who has no name is refused too early")
+		}
+	}
+	for range 4 {
+		s.Close("")
+	}
 	if len(s.of) > 0 || s.Len() != 0 {
 		t.Errorf("%+v", s.of)
 	}
@@ -95,7 +103,7 @@ func TestStreams(t *testing.T) {
 			t.Fatal(i)
 		}
 	}
-	if s.Open("z") {
+	if s.Open("z") || s.Open("") {
 		t.Error("too many streams in all")
 	}
 }

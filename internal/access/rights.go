@@ -98,20 +98,27 @@ func (w Who) Scopes(right string) (all []report.Scope) {
 	return all
 }
 
-// For returns the owner and the tenant of a new record of a report that the user may order. Both are empty if a group
-// lets the user order it for everyone.
+// For returns the owner and the tenant of a new record of a report that the user may order. Of several groups, the one
+// decides that gives the least right to records of others: one with Own, then one with a Tenant, then the first one.
+// Both are empty if no such group has either, or there is no login.
 func (w Who) For(name string) (owner, tenant string) {
 	groups, _ := w.with(report.Order)
-	for _, g := range groups {
-		if !concerns(g, name) {
-			continue
-		}
-		if !g.Own && g.Tenant == "" {
-			return "", ""
-		}
-		if owner, tenant = "", g.Tenant; g.Own {
-			owner = w.Name
-		}
+	groups = slices.DeleteFunc(groups, func(g report.Group) bool { return !concerns(g, name) })
+	if len(groups) == 0 {
+		return "", ""
 	}
-	return owner, tenant
+	breadth := func(g report.Group) (n int) {
+		if !g.Own {
+			n = 2
+		}
+		if g.Tenant == "" {
+			n++
+		}
+		return n
+	}
+	g := slices.MinFunc(groups, func(a, b report.Group) int { return breadth(a) - breadth(b) })
+	if g.Own {
+		owner = w.Name
+	}
+	return owner, g.Tenant
 }

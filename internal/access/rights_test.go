@@ -53,6 +53,33 @@ func TestRights(t *testing.T) {
 	if owner, tenant := acme.For("x"); owner != "" || tenant != "acme" {
 		t.Errorf("bob orders for %q %q", owner, tenant)
 	}
+	everyone, tenant := report.Group{May: []string{report.Order}}, report.Group{May: []string{report.Order}, Tenant: "acme"}
+	own, both, other := everyone, tenant, tenant
+	own.Own, both.Own, other.Tenant = true, true, "other"
+	elsewhere := both
+	elsewhere.Reports = []string{"taxes"}
+	for name, c := range map[string]struct {
+		groups        []report.Group
+		owner, tenant string
+	}{
+		"for everyone":       {[]report.Group{everyone}, "", ""},
+		"own before all":     {[]report.Group{everyone, own}, "ann", ""},
+		"own before tenant":  {[]report.Group{own, tenant}, "ann", ""},
+		"tenant before all":  {[]report.Group{tenant, everyone}, "", "acme"},
+		"both before own":    {[]report.Group{own, both}, "ann", "acme"},
+		"the first of two":   {[]report.Group{tenant, other}, "", "acme"},
+		"the second of two":  {[]report.Group{other, tenant}, "", "other"},
+		"for another report": {[]report.Group{elsewhere, everyone}, "", ""},
+		"no group":           {nil, "", ""},
+	} {
+		who := Who{Name: "ann", groups: c.groups}
+		if owner, tenant := who.For("orders"); owner != c.owner || tenant != c.tenant {
+			t.Errorf("%s: %q %q", name, owner, tenant)
+		}
+		if len(c.groups) > 0 && !who.Can(report.Order, "orders", c.owner, c.tenant) {
+			t.Errorf("%s: ann may not order it", name)
+		}
+	}
 	if scopes := all.Scopes(report.See); scopes != nil {
 		t.Errorf("%v", scopes)
 	}

@@ -315,8 +315,9 @@ func TestOrderHTML(t *testing.T) {
 func TestOwnOrders(t *testing.T) {
 	t.Parallel()
 	p := open(t, fmt.Sprintf(`http: {url: "https://reports.example.com/fanfold", users_file: %q,
-  groups: {op: {users: [op], may: [order, download], own: true, tenant: acme, reports: [slow]}, readers: {users: [reader], may: [see, order]}},
-  link_secret: "0123456789abcdef0123456789abcdef"}`, usersFile(t, "op", "reader")))
+  groups: {op: {users: [op], may: [order, download], own: true, tenant: acme, reports: [slow]}, all: {users: [all], may: [order, download], own: true},
+    half: {users: [half], may: [order], own: true}, slow: {users: [half], may: [download], reports: [slow]}, readers: {users: [reader], may: [see, order]}},
+  link_secret: "0123456789abcdef0123456789abcdef"}`, usersFile(t, "op", "all", "half", "reader")))
 	nobody := browse(t, p)
 	code, _, header := nobody.as("op", "op-password").ask("GET", "/fanfold/order")
 	to := header.Get("Location")
@@ -328,6 +329,18 @@ func TestOwnOrders(t *testing.T) {
 	}
 	if got := rowsOf(t, p, "SELECT CONCAT(owner, ' ', tenant) FROM file_download_record"); len(got) != 1 || got[0] != "op acme" {
 		t.Errorf("the owners %q", got)
+	}
+	seal, err := newSealer(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The reports of a group are those of the link, even if there are no others yet.
+	for user, want := range map[string]string{"op": "[slow]", "half": "[slow]", "all": "[]"} {
+		_, _, header := nobody.as(user, user+"-password").ask("GET", "/fanfold/order")
+		pass, err := order.NewSealer(seal).Open(strings.TrimPrefix(header.Get("Location"), "/fanfold/o/"), time.Now())
+		if got := fmt.Sprint(pass.Reports); err != nil || got != want {
+			t.Errorf("%s: the link is for %s: %v", user, got, err)
+		}
 	}
 	for user, want := range map[browser]int{nobody: 401, nobody.as("reader", "reader-password"): 403} {
 		if code, _, header := user.ask("GET", "/fanfold/order"); code != want || header.Get("Location") != "" {

@@ -1,10 +1,13 @@
 package process
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/record"
@@ -165,5 +168,141 @@ func TestKeysOfOthers(t *testing.T) {
 	row := p.Rows.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT owner) FROM file_download_record")
 	if err := row.Scan(&owners); err != nil || owners != 2 {
 		t.Errorf("%d owners, %v", owners, err)
+	}
+}
+
+// stream opens a stream, which the test closes after a minute. code is that of the answer.
+func (b browser) stream(path string) (code int, lines *bufio.Scanner) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	b.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", b.base+path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.SetBasicAuth(b.name, b.password)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer.StatusCode, bufio.NewScanner(answer.Body)
+}
+
+// TestStreamOfALostRecord: who follows a record loses it with its owner, but hears that it was deleted.
+func TestStreamOfALostRecord(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  groups: {own: {users: [ann, ben], may: [see], own: true}}`, usersFile(t, "ann", "ben")))
+	ann := browse(t, p).as("ann", "ann-password")
+	for change, want := range map[string]string{
+		"UPDATE file_download_record SET owner = 'ben' WHERE id = ?": "event: problem",
+		"DELETE FROM file_download_record WHERE id = ?":              "event: end",
+	} {
+		id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}"), Owner: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, lines := ann.stream("/api/v1/jobs/" + id + "/events")
+		if !lines.Scan() || lines.Text() != "event: job" {
+			t.Fatalf("%s: %q %v", change, lines.Text(), lines.Err())
+		}
+		if _, err := p.Rows.ExecContext(t.Context(), change, id); err != nil {
+			t.Fatal(err)
+		}
+		var rest []string
+		for lines.Scan() {
+			rest = append(rest, lines.Text())
+		}
+		if text := strings.Join(rest, "\n"); lines.Err() != nil || !strings.Contains(text, want) || strings.Contains(text, "ben") {
+			t.Errorf("%s: %s %v", change, text, lines.Err())
+		}
+	}
+}
+
+// TestStreamsOfOneUser: one user cannot use all streams.
+func TestStreamsOfOneUser(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf("http: {users_file: %q}", usersFile(t, "ann", "ben")))
+	id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := browse(t, p).as("ann", "ann-password")
+	for path, max := range map[string]int{"/live": 200, "/api/v1/jobs/" + id + "/events": 64} {
+		n, code := 0, http.StatusOK
+		for ; code == http.StatusOK && n < max; n++ {
+			code, _ = ann.stream(path)
+		}
+		if code != http.StatusServiceUnavailable || n < 3 {
+			t.Errorf("%s: after %d streams: %d", path, n, code)
+		}
+		if code, _ := ann.as("ben", "ben-password").stream(path); code != http.StatusOK {
+			t.Errorf("%s: %d, because another user has %d streams", path, code, n)
+		}
+	}
+}
+
+// TestNothingOfOthers: who sees only own records learns neither ids of others nor what servers say, and only operators
+// learn who has made a change.
+func TestNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	p := open(t, fmt.Sprintf(`http:
+  users_file: %q
+  groups:
+    oncall: {users: [oncall], may: [see, operate]}
+    own: {users: [ann], may: [see, download], own: true}
+    viewers: {users: [viewer], may: [see, download]}`, usersFile(t, "oncall", "ann", "viewer")))
+	nobody := browse(t, p)
+	as := func(name string) browser { return nobody.as(name, name+"-password") }
+	ids := map[string]string{}
+	for _, status := range []string{"SUCCESS", "PENDING", "cancelled"} {
+		id, err := p.Records.Insert(t.Context(), record.Request{Report: "slow", Parameters: []byte("{}"), Owner: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[status] = id
+	}
+	const path = "file:///x/slow/4711-1.csv"
+	if _, err := p.Rows.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", path, ids["SUCCESS"]); err != nil {
+		t.Fatal(err)
+	}
+	if code, text, _ := as("oncall").ask("POST", "/jobs/"+ids["cancelled"]+"/cancel", "reason", "not needed"); code != http.StatusSeeOther {
+		t.Fatalf("%d %s", code, text)
+	}
+	check := func(page string, sees map[string]bool, secrets ...string) {
+		t.Helper()
+		for name, all := range sees {
+			code, text, _ := as(name).ask("GET", page)
+			for _, secret := range secrets {
+				if strings.Contains(text, secret) != all {
+					t.Errorf("%s: %s: %q: %v: %d %s", name, page, secret, !all, code, text)
+				}
+			}
+		}
+	}
+	scoped := map[string]bool{"ann": false, "viewer": true}
+	shared := "/jobs/" + ids["SUCCESS"]
+	check("/api/v1"+shared, scoped, path, `"shared_with":"4711"`)
+	check("/api/v1"+shared+"/events", scoped, path, `"shared_with":"4711"`)
+	check("/api/v1"+shared+"/file", scoped, "4711")
+	check(shared, scoped, path, `"/jobs/4711"`)
+	check("/records", scoped, path)
+	check("/jobs/"+ids["PENDING"], scoped, "was not pushed", "See for yourself", "fanfold submit")
+	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": false, "viewer": false, "oncall": true}, "<td>oncall")
+	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": true, "viewer": true}, "cancelled in the dashboard: not needed")
+	for _, page := range []string{"/records", "/jobs/" + ids["cancelled"], "/api/v1/jobs/" + ids["cancelled"]} {
+		_, text, _ := as("viewer").ask("GET", page)
+		if strings.Contains(text, "oncall") {
+			t.Errorf("%s says who cancelled: %s", page, text)
+		}
+	}
+	if _, err := p.Rows.ExecContext(t.Context(), "DROP TABLE file_download_record"); err != nil {
+		t.Fatal(err)
+	}
+	check("/records", scoped, "file_download_record")
+	if code, text, _ := as("ann").ask("GET", "/records"); code != http.StatusBadGateway || !strings.Contains(text, "A server does not answer.") {
+		t.Errorf("%d %s", code, text)
 	}
 }
