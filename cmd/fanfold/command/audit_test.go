@@ -25,6 +25,8 @@ var changingCommands = map[string][2]string{
 	"dead discard":       {"dead discard 404", "discard 404 refused"},
 	"delay rm":           {"delay rm 7", "delay rm 7 done"},
 	"delay run":          {"delay run 8", "delay run 8 done"},
+	"limit source":       {"limit source db 2 --for 1h", "limit source/db done"},
+	"limit report":       {"limit report slow reset", "reset limit report/slow done"},
 	"pause listener":     {"pause listener one", "pause listener/one done"},
 	"pause report":       {"pause report none", "pause report/none refused"},
 	"pause source":       {"pause source db --for 1h", "pause source/db done"},
