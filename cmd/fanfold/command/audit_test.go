@@ -48,7 +48,7 @@ var changingCommands = map[string][2]string{
 // otherCommands are those that only read, that set up an installation while none of its processes runs, or that make
 // processes, whose acts are those of their users.
 var otherCommands = []string{"audit", "config show", "dead ls", "delay ls", "demo", "doctor", "explain",
-	"floods", "init", "list", "migrate", "pause ls", "quarantine ls", "quarantine show", "repartition", "serve",
+	"floods", "init", "list", "migrate", "limit ls", "pause ls", "quarantine ls", "quarantine show", "repartition", "serve",
 	"status", "test", "timer ls", "top", "url", "user hash", "user token", "validate", "version", "watch", "why"}
 
 // TestEveryCommandIsAudited: every command that changes something has an entry, with the user and the host. A new
