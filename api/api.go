@@ -67,7 +67,7 @@ type route struct {
 }
 
 // routes has all operations.
-var routes = append(pauses(), []route{
+var routes = append(holds(), []route{
 	{"GET", "/reports", (*API).reports, anyone, false},
 	{"POST", "/reports/{report}/jobs", (*API).create, report.Order, false},
 	{"GET", "/jobs/{id}", (*API).job, report.See, false},

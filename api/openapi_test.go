@@ -175,6 +175,12 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 		c.send(false, 200, "POST", "/"+one+"/pause", "")
 		c.send(false, 200, "POST", "/"+one+"/resume", "")
 	}
+	c.send(false, 200, "PUT", "/sources/db/limit", `{"limit": 2, "reason": "busy", "for": "2h"}`)
+	c.send(false, 200, "PUT", "/reports/plain/limit", `{"limit": 2}`)
+	c.send(true, 422, "PUT", "/reports/plain/limit", `{"limit": 0}`)
+	c.send(false, 422, "PUT", "/sources/none/limit", `{"limit": 1}`)
+	c.send(false, 200, "DELETE", "/sources/db/limit", "")
+	c.send(false, 200, "DELETE", "/reports/plain/limit", "")
 	c.send(true, 400, "POST", "/jobs/"+pending+"/cancel", "{")
 	c.send(true, 415, "POST", "/jobs/"+pending+"/cancel", "x", "Content-Type", "text/plain")
 	c.send(true, 422, "POST", "/jobs/"+pending+"/cancel", `{"reason": "`+strings.Repeat("x", 1001)+`"}`)
@@ -270,7 +276,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
 		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[reportItem](), "Ended": reflect.TypeFor[scheduler.Ended](),
 		"Claimed": reflect.TypeFor[worker.Claimed](), "Act": reflect.TypeFor[audit.Act](), "OrderLink": reflect.TypeFor[orderLink](),
-		"Pause": reflect.TypeFor[inspect.Pause](),
+		"Pause": reflect.TypeFor[inspect.Pause](), "Limit": reflect.TypeFor[inspect.Limit](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {

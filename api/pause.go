@@ -10,44 +10,46 @@ import (
 
 // terms are the body of a change for a time.
 type terms struct {
+	Limit  int    `json:"limit"` // not of a pause
 	Reason string `json:"reason"`
 	For    string `json:"for"`
 	Until  string `json:"until"`
 }
 
-// bodyOf reads the JSON object of a body, which may be missing, into a value with the fields of terms.
-func bodyOf(r *http.Request, into any) error {
+// termsOf reads the JSON object of a body, which may be missing.
+func termsOf(r *http.Request) (limit int, of operate.Terms, err error) {
 	body, err := jsonBody(r)
 	if err != nil || len(body) == 0 {
-		return err
+		return 0, of, err
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return problem{
+	var sent terms
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return 0, of, problem{
 			Status: http.StatusBadRequest, Code: "body", Detail: "the body is not such a JSON object: " + err.Error(),
 			Remedy: `Send an object such as {"reason": "overloaded", "for": "2h"}`,
 		}
 	}
-	return nil
+	of, err = operate.TermsOf(sent.Reason, sent.For, sent.Until)
+	return sent.Limit, of, err
 }
 
 // pausable are the kinds of what can be paused.
 var pausable = []string{"source", "listener", "report"}
 
-// pauses are the routes that pause and resume.
-func pauses() (all []route) {
+// limitable are the kinds of what can be limited.
+var limitable = []string{"source", "report"}
+
+// holds are the routes that pause and resume, and that change limits.
+func holds() (all []route) {
 	for _, kind := range pausable {
 		path := "/" + kind + "s/{name}/"
 		all = append(all,
 			route{"POST", path + "pause", func(a *API, w http.ResponseWriter, r *http.Request) error {
-				var of terms
-				if err := bodyOf(r, &of); err != nil {
-					return err
-				}
-				parsed, err := operate.TermsOf(of.Reason, of.For, of.Until)
+				_, of, err := termsOf(r)
 				if err != nil {
 					return err
 				}
-				one, err := a.o.Operate.Pauses.Pause(r.Context(), kind+"/"+r.PathValue("name"), parsed)
+				one, err := a.o.Operate.Pauses.Pause(r.Context(), kind+"/"+r.PathValue("name"), of)
 				if err != nil {
 					return err
 				}
@@ -62,7 +64,36 @@ func pauses() (all []route) {
 				return answer(w, http.StatusOK, resumed{what, was, n})
 			}, report.Operate, false})
 	}
+	for _, kind := range limitable {
+		path := "/" + kind + "s/{name}/limit"
+		all = append(all,
+			route{"PUT", path, func(a *API, w http.ResponseWriter, r *http.Request) error {
+				n, of, err := termsOf(r)
+				if err != nil {
+					return err
+				}
+				one, err := a.o.Operate.Limits.Set(r.Context(), kind+"/"+r.PathValue("name"), n, of)
+				if err != nil {
+					return err
+				}
+				return answer(w, http.StatusOK, one)
+			}, report.Operate, false},
+			route{"DELETE", path, func(a *API, w http.ResponseWriter, r *http.Request) error {
+				what := kind + "/" + r.PathValue("name")
+				was, err := a.o.Operate.Limits.Reset(r.Context(), what)
+				if err != nil {
+					return err
+				}
+				return answer(w, http.StatusOK, unlimited{what, was})
+			}, report.Operate, false})
+	}
 	return all
+}
+
+// unlimited is the answer when a limit was reset.
+type unlimited struct {
+	What string `json:"what"`
+	Was  bool   `json:"was_limited"`
 }
 
 // resumed is the answer to a resume.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,6 +141,29 @@ func (c changes) resume(kind string) func(ctx context.Context, r *http.Request) 
 			text += fmt.Sprintf(" Waiting ids that start now: %d.", n)
 		}
 		return outcome{message: text, page: pagesOf[kind]}, err
+	}
+}
+
+// limit makes the change that limits something; an empty limit is that of the configuration.
+func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
+	return func(ctx context.Context, r *http.Request) (outcome, error) {
+		name, typed := r.PathValue("name"), strings.TrimSpace(r.PostFormValue("limit"))
+		o := outcome{message: titled(kind) + " " + name + " has the limit of the configuration.", page: pagesOf[kind]}
+		if typed == "" {
+			_, err := c.operate.Limits.Reset(ctx, kind+"/"+name)
+			return o, err
+		}
+		n, err := strconv.Atoi(typed)
+		if err != nil {
+			return o, fault.Input.New("%q is not a limit: write a number, or nothing for that of the configuration", typed)
+		}
+		terms, err := operate.TermsOf(r.PostFormValue("reason"), r.PostFormValue("for"), r.PostFormValue("until"))
+		if err != nil {
+			return o, err
+		}
+		_, err = c.operate.Limits.Set(ctx, kind+"/"+name, n, terms)
+		o.message = fmt.Sprintf("%s %s is limited to %d. What runs continues.", titled(kind), name, n)
+		return o, err
 	}
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type question struct {
 	Button string
 	DryRun bool // it can be tried without a change
 	Terms  bool // it asks for a reason, and for how long
+	Limit  bool // it asks for a limit
 	Fields []field
 }
 
@@ -60,7 +62,7 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 		q.Text, q.Back = "Timer "+name+" is removed. It does not fire.", "/due"
 		err = c.operate.Timers.Exists(ctx, name)
 	default:
-		return c.confirmPause(q)
+		return c.confirmHold(q)
 	}
 	if err != nil {
 		return "", nil, err
@@ -69,17 +71,26 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 	return "Remove?", q, nil
 }
 
-// confirmPause asks for the terms of a pause of /sources/NAME/pause, and so on.
-func (c changes) confirmPause(q question) (string, any, error) {
-	path, ok := strings.CutSuffix(strings.TrimPrefix(q.To, "/"), "/pause")
-	kind, name, _ := strings.Cut(path, "s/")
-	if q.Back = pagesOf[kind]; !ok || q.Back == "" {
+// confirmHold asks for the terms of a pause of /sources/NAME/pause, of a limit of /sources/NAME/limit, and so on.
+func (c changes) confirmHold(q question) (string, any, error) {
+	path, what := path.Split(strings.TrimPrefix(q.To, "/"))
+	kind, name, _ := strings.Cut(strings.TrimSuffix(path, "/"), "s/")
+	if q.Back = pagesOf[kind]; q.Back == "" {
 		return "", nil, errNotFound
 	}
-	if err := c.operate.Pauses.Check(kind + "/" + name); err != nil {
+	check := c.operate.Pauses.Check
+	switch q.Terms = true; what {
+	case "pause":
+		q.Text, q.Button = "What runs continues; nothing new starts.", "Pause "+kind+" "+name
+	case "limit":
+		check, q.Limit = c.operate.Limits.Check, true
+		q.Text, q.Button = "What runs continues; above the limit, nothing new starts.", "Limit "+kind+" "+name
+	default:
+		return "", nil, errNotFound
+	}
+	if err := check(kind + "/" + name); err != nil {
 		return "", nil, err
 	}
-	q.Text, q.Button, q.Terms = "What runs continues; nothing new starts.", "Pause "+kind+" "+name, true
 	return q.Button + "?", q, nil
 }
 

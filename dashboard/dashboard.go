@@ -106,6 +106,9 @@ func New(o Options) *Dashboard {
 		mux.Handle("POST /"+kind+"s/{name}/pause", d.change(changes.pause(kind)))
 		mux.Handle("POST /"+kind+"s/{name}/resume", d.change(changes.resume(kind)))
 	}
+	for _, kind := range []string{"source", "report"} {
+		mux.Handle("POST /"+kind+"s/{name}/limit", d.change(changes.limit(kind)))
+	}
 	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
 	mux.Handle("POST /due/delayed", d.change(changes.delayed))
 	mux.Handle("POST /due/timers", d.change(changes.timer))

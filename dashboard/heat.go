@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/tally"
 )
 
@@ -96,7 +97,7 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 	var rows []sourceSlot
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		row := heatRow{Name: name, Slots: "no limit", State: sourceState(s, name, sources[name])}
-		if n := p.o.Bounds[name].Parallel; n > 0 {
+		if n, _ := limit(p.o, s, scripts.PausedSource(name), p.o.Bounds[name].Parallel); n > 0 {
 			row.Slots = fmt.Sprintf("%d of %d", len(s.Holders[name]), n)
 		}
 		var slots []sourceSlot

@@ -131,6 +131,22 @@ func (l listPages) pauseText(s *sample, what string) string {
 	return ""
 }
 
+// limit returns how many may run of what scripts.PausedSource or PausedReport names, and who has limited it, since when
+// and why; empty: that is the limit of the configuration.
+func limit(o Options, s *sample, what string, configured int) (n int, text string) {
+	for _, one := range s.Limits {
+		if one.What == what {
+			return one.Limit, o.Inspect.Limits.Text(one)
+		}
+	}
+	return configured, ""
+}
+
+// setLimit is the button that limits a source or a report.
+func setLimit(kind, name string) act {
+	return act{Label: "Limit …", Of: name, To: "/" + kind + "s/" + name + "/limit", Asks: true}
+}
+
 // pauseOrResume is the button that pauses or resumes a source, a listener or a report.
 func pauseOrResume(kind, name string, paused bool) act {
 	if paused {
@@ -143,6 +159,7 @@ func pauseOrResume(kind, name string, paused bool) act {
 type sourceRow struct {
 	source
 	Pause string // as of a listener
+	Limit string // that people have set
 	Bound report.Bound
 	Used  int // slots
 	Open  int // tasks of its listeners that are not done
@@ -164,6 +181,7 @@ func (l listPages) sourceRows(s *sample, rows []listener) (all []sourceRow) {
 			source: one, Pause: l.pauseText(s, scripts.PausedSource(one.Name)),
 			Bound: l.o.Bounds[one.Name], Used: len(s.Holders[one.Name]),
 		}
+		row.Bound.Parallel, row.Limit = limit(l.o, s, scripts.PausedSource(one.Name), row.Bound.Parallel)
 		took := tally.Histogram{}
 		for _, of := range rows {
 			if of.Source != one.Name {
@@ -204,12 +222,12 @@ func sourceTable(now time.Time) listing[sourceRow] {
 		},
 		{
 			key: "slots", title: "Slots in use", class: "number", order: by(func(s sourceRow) int { return s.Used }),
-			cell: text(func(s sourceRow) string {
+			cell: func(s sourceRow) cell {
 				if s.Bound.Parallel == 0 {
-					return "no limit"
+					return cell{Text: "no limit"}
 				}
-				return fmt.Sprintf("%d of %d", s.Used, s.Bound.Parallel)
-			}),
+				return cell{Text: fmt.Sprintf("%d of %d", s.Used, s.Bound.Parallel), Soft: s.Limit}
+			},
 		},
 		{
 			key: "limit", title: "Rate limit", class: "number",
@@ -233,7 +251,7 @@ func sourceTable(now time.Time) listing[sourceRow] {
 		},
 		counted("failed", "Failed tries", func(s sourceRow) int64 { return s.Failed }),
 		{key: "change", title: "Change", operator: true, cell: func(s sourceRow) cell {
-			return cell{Acts: []act{pauseOrResume("source", s.Name, s.Pause != "")}}
+			return cell{Acts: []act{pauseOrResume("source", s.Name, s.Pause != ""), setLimit("source", s.Name)}}
 		}},
 	}
 	return all

@@ -22,6 +22,8 @@ type definition struct {
 	Plan    *picture // nil: none
 	Pause   string   // since when it is paused, by whom, until when and why; empty: it is not
 	Running int
+	Max     int    // jobs that may run; 0: any number
+	Limit   string // as Pause, of the limit that people have set
 	Sent    form.Sent
 }
 
@@ -44,7 +46,16 @@ var reportTable = listing[definition]{
 				return cell{Text: d.Name, To: "/reports#r-" + d.Name, Chips: pausedChip(d.Pause != ""), Soft: d.Pause}
 			},
 		},
-		counted("running", "Running jobs", func(d definition) int { return d.Running }),
+		{
+			key: "running", title: "Running jobs", class: "number",
+			order: by(func(d definition) int { return d.Running }),
+			cell: func(d definition) cell {
+				if d.Max == 0 {
+					return cell{Text: count(d.Running)}
+				}
+				return cell{Text: fmt.Sprintf("%d of %d", d.Running, d.Max), Soft: d.Limit}
+			},
+		},
 		{
 			key: "deadline", title: "Deadline after", class: "number",
 			order: by(func(d definition) time.Duration { return time.Duration(d.Timeout) }),
@@ -59,7 +70,7 @@ var reportTable = listing[definition]{
 			return cell{Text: strings.Join(names, ", "), Code: true}
 		}},
 		{key: "change", title: "Change", operator: true, cell: func(d definition) cell {
-			return cell{Acts: []act{pauseOrResume("report", d.Name, d.Pause != "")}}
+			return cell{Acts: []act{pauseOrResume("report", d.Name, d.Pause != ""), setLimit("report", d.Name)}}
 		}},
 	},
 }
@@ -84,6 +95,7 @@ func (l listPages) definitions(r *http.Request, s *sample, wrong *wrongForm) rep
 			Report: l.o.Inspect.Config.Reports[name], Name: name, Running: running[name], Plan: l.plans[name],
 			Pause: l.pauseText(s, scripts.PausedReport(name)),
 		}
+		one.Max, one.Limit = limit(l.o, s, scripts.PausedReport(name), one.Report.Running)
 		if name == wrong.report {
 			one.Sent = wrong.sent
 		}

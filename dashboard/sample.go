@@ -33,6 +33,7 @@ type sample struct {
 	Delayed     []inspect.Delayed            // ids that are due later
 	Timers      []inspect.Timer
 	Pauses      []inspect.Pause
+	Limits      []inspect.Limit
 	Lanes       []inspect.Lane // those with the most jobs
 	Dead        []inspect.DeadJob
 	Quarantined []inspect.Quarantined // newest first
@@ -56,7 +57,7 @@ func (s *sample) DeadCut() bool { return len(s.Dead) >= maxDead }
 
 // lists are the functions that read the lists of a sample from Redis.
 var lists = []func(context.Context, *inspect.Inspector, *sample) error{
-	readSlots, readRunning, readDelayed, readTimers, readPauses,
+	readSlots, readRunning, readDelayed, readTimers, readPauses, readLimits,
 	readLanes, readMinutes,
 }
 
@@ -113,6 +114,11 @@ func readTimers(ctx context.Context, in *inspect.Inspector, to *sample) error {
 // readPauses reads what is paused.
 func readPauses(ctx context.Context, in *inspect.Inspector, to *sample) error {
 	return keep(&to.Pauses)(in.Pauses.List(ctx))
+}
+
+// readLimits reads the limits that people have set.
+func readLimits(ctx context.Context, in *inspect.Inspector, to *sample) error {
+	return keep(&to.Limits)(in.Limits.List(ctx))
 }
 
 // maxLanes is the maximum number of lanes in a sample.

@@ -57,6 +57,16 @@ func (e *Engine) Notifies(report string) bool {
 	return r == nil || r.Notify != nil
 }
 
+// Running returns how many jobs of a report may run at once; 0: any number. If Redis does not say whether people have
+// changed that, it is the number of the configuration.
+func (e *Engine) Running(ctx context.Context, r *report.Report) int {
+	holds, err := e.Scripts.Gate.Recent(ctx)
+	if err != nil {
+		e.Log.Debug("could not read the limit of a report", "report", r.Name, "err", err)
+	}
+	return holds.Limit(scripts.PausedReport(r.Name), r.Running)
+}
+
 // SlotsTime bounds the calls to the partition that has the slots of all jobs.
 const SlotsTime = time.Second
 
@@ -64,7 +74,7 @@ const SlotsTime = time.Second
 // finds them.
 func (e *Engine) ReleaseJobSlots(ctx context.Context, ended map[string][]string) {
 	for of, ids := range ended {
-		if r := e.Reports[of]; r == nil || r.Running == 0 {
+		if r := e.Reports[of]; r == nil || e.Running(ctx, r) == 0 {
 			continue
 		}
 		short, cancel := context.WithTimeout(ctx, SlotsTime)

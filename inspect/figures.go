@@ -76,9 +76,9 @@ func (f Figures) read(ctx context.Context, s *scripts.Scripts, all []measure) (f
 	r := &reading{now: now}
 	streams, sets := f.keys(s.Keys)
 	r.streams, r.sets = s.Entries.Survey(ctx, streams, sets)
-	var paused scripts.Pauses
-	paused, r.pausedErr = s.Gate.Paused(ctx)
-	r.paused = len(paused)
+	var holds scripts.Holds
+	holds, r.pausedErr = s.Gate.Holds(ctx)
+	r.paused = len(holds.Pauses())
 	r.memory, r.memoryErr = s.Memory.Usage(ctx)
 	if r.sets[s.Keys.Contenders].Length > 0 {
 		var since time.Time

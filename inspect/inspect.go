@@ -36,6 +36,7 @@ type Inspector struct {
 	Dead       DeadList
 	Quarantine Quarantine
 	Pauses     Pauses
+	Limits     Limits
 	Timers     Timers
 	Figures    Figures
 	Slots      Slots
@@ -54,6 +55,7 @@ func New(o Options) *Inspector {
 		Dead:       DeadList{&o},
 		Quarantine: Quarantine{&o},
 		Pauses:     Pauses{&o},
+		Limits:     Limits{&o},
 		Timers:     Timers{&o},
 		Figures:    Figures{&o},
 		Slots:      Slots{&o},

@@ -221,7 +221,7 @@ func (l Listener) Where() string {
 // pausedBy returns the pauses that a job waits for: of its report before the start, when j is nil or
 // has ended, and of its open listeners and their sources after
 // the start.
-func (j *State) pausedBy(found scripts.Pauses, name string, of *report.Report) []string {
+func (j *State) pausedBy(found scripts.Holds, name string, of *report.Report) []string {
 	if j == nil || !j.Runs() {
 		if _, ok := found[scripts.PausedReport(name)]; ok {
 			return []string{scripts.PausedReport(name)}

@@ -34,7 +34,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		}
 	}
 	if !r.Status.Final() {
-		found, err := j.o.Scripts.Of(id).Gate.Paused(ctx)
+		found, err := j.o.Scripts.Of(id).Gate.Holds(ctx)
 		if err != nil {
 			return v, err
 		}

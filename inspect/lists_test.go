@@ -129,7 +129,7 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.Scripts.Pause(t.Context(), member, scripts.Pause{}); err != nil {
+		if _, err := b.Scripts.Hold(t.Context(), member, scripts.Hold{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestJob(t *testing.T) {
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.Scripts.Pause(ctx, scripts.PausedReport("two"), scripts.Pause{}); err != nil {
+	if _, err := b.Scripts.Hold(ctx, scripts.PausedReport("two"), scripts.Hold{}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.in.Jobs.Get(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
@@ -165,7 +165,7 @@ func TestJob(t *testing.T) {
 	if _, err := b.Scripts.First().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Scripts.Pause(ctx, scripts.PausedListener("b"), scripts.Pause{}); err != nil {
+	if _, err := b.Scripts.Hold(ctx, scripts.PausedListener("b"), scripts.Hold{}); err != nil {
 		t.Fatal(err)
 	}
 	v, err = b.in.Jobs.Get(ctx, id)
@@ -281,7 +281,7 @@ func TestTopCountsIDsThatWait(t *testing.T) {
 	ctx, s := t.Context(), b.Scripts.First()
 	b.OK(s.Streams.Push(ctx, map[string]string{"id": "1"}))
 	b.OK(s.Gate.Park(ctx, "two", "2"))
-	b.OK(s.Gate.Queue(ctx, "two", "3"))
+	b.OK(s.Gate.Queue(ctx, "two", "3", 1))
 	top, err := b.in.Top(ctx, []string{"a", "b"}, 10)
 	b.OK(err)
 	if top.Waiting != 3 {

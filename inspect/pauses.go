@@ -26,12 +26,12 @@ type Pause struct {
 	Reports  []string   `json:"reports"`            // that the pause concerns
 	External []string   `json:"external,omitempty"` // listeners of these reports that a pause of a source cannot stop
 
-	Stored scripts.Pause `json:"-"`
+	Stored scripts.Hold `json:"-"`
 }
 
 // Stops returns pauses as workers see them.
-func Stops(list []Pause) scripts.Pauses {
-	all := scripts.Pauses{}
+func Stops(list []Pause) scripts.Holds {
+	all := scripts.Holds{}
 	for _, one := range list {
 		all[one.What] = one.Stored
 	}
@@ -40,10 +40,11 @@ func Stops(list []Pause) scripts.Pauses {
 
 // List lists what is paused, by name.
 func (p Pauses) List(ctx context.Context) ([]Pause, error) {
-	found, err := p.o.Scripts.Paused(ctx)
+	found, err := p.o.Scripts.Holds(ctx)
 	if err != nil {
 		return nil, err
 	}
+	found = found.Pauses()
 	list := []Pause{}
 	for _, member := range slices.Sorted(maps.Keys(found)) {
 		one := p.Of(member, found[member])
@@ -62,7 +63,7 @@ func (p Pauses) List(ctx context.Context) ([]Pause, error) {
 }
 
 // Of returns a pause, with the reports that it concerns. The ids that wait are not counted.
-func (p Pauses) Of(what string, of scripts.Pause) Pause {
+func (p Pauses) Of(what string, of scripts.Hold) Pause {
 	pause := Pause{What: what, Since: of.Since, Who: of.Who, Reason: of.Reason, Reports: []string{}, Stored: of}
 	if !of.Until.IsZero() {
 		pause.Until = &of.Until
@@ -89,11 +90,11 @@ func (p Pauses) Of(what string, of scripts.Pause) Pause {
 
 // Text says what is paused, since when, by whom, until when and why.
 func (p Pauses) Text(one Pause) string {
-	return PauseTitle(p.o.Config.Sources, one.What) + " has been paused since " + PauseText(one.Stored)
+	return HoldTitle(p.o.Config.Sources, one.What) + " has been paused since " + HoldText(one.Stored)
 }
 
-// PauseTitle names what is paused: "database fund".
-func PauseTitle(sources map[string]report.Source, what string) string {
+// HoldTitle names what is paused or limited: "database fund".
+func HoldTitle(sources map[string]report.Source, what string) string {
 	kind, name, _ := strings.Cut(what, "/")
 	if of, ok := sources[name]; ok && what == scripts.PausedSource(name) {
 		kind = of.Noun
@@ -101,8 +102,8 @@ func PauseTitle(sources map[string]report.Source, what string) string {
 	return kind + " " + name
 }
 
-// PauseText says since when something is paused, by whom, until when and why.
-func PauseText(of scripts.Pause) string {
+// HoldText says since when something is paused or limited, by whom, until when and why.
+func HoldText(of scripts.Hold) string {
 	text := words.Stamp(of.Since)
 	if of.Who != "" {
 		text += " by " + of.Who

@@ -12,11 +12,15 @@ type Slots struct{ o *Options }
 
 // Holders returns the tasks that have a slot of a source, by source.
 func (s Slots) Holders(ctx context.Context) (map[string][]scripts.Holder, error) {
-	return s.o.Scripts.First().Limits.Holders(ctx, s.limited())
+	limited, err := s.limited(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.o.Scripts.First().Limits.Holders(ctx, limited)
 }
 
 // Count counts the tasks that have a slot, by listener. It leaves out listeners whose source has
-// no limit.
+// no limit in the configuration.
 func (s Slots) Count(held map[string][]scripts.Holder) map[string]int {
 	counts := map[string]int{}
 	for _, r := range s.o.Config.Reports {
@@ -37,13 +41,14 @@ func (s Slots) Count(held map[string][]scripts.Holder) map[string]int {
 }
 
 // limited returns the names of the sources that limit their tasks, sorted.
-func (s Slots) limited() []string {
+func (s Slots) limited(ctx context.Context) ([]string, error) {
+	holds, err := s.o.Scripts.First().Gate.Recent(ctx)
 	var names []string
 	for name, source := range s.o.Config.Sources {
-		if source.Parallel > 0 {
+		if holds.Limit(scripts.PausedSource(name), source.Parallel) > 0 {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, err
 }

@@ -24,7 +24,7 @@ const (
 // takeSlot takes one of the slots of the source, which all processes share, until release is called.
 func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 	source, limits, lease := t.Listener.Source, t.o.Scripts.Limits, t.o.Limits.Lease
-	slots := t.o.Bounds[source].Parallel
+	slots := slotsOf(ctx, t)
 	if slots == 0 {
 		return func() {}, nil
 	}
@@ -63,6 +63,16 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 		defer cancel()
 		_ = limits.ReleaseSlot(quick, source, who) // or its lease ends
 	}, nil
+}
+
+// slotsOf returns how many tasks may use the source of a task at once; 0: any number. If Redis does not say whether
+// people have changed that, it is the number of the configuration.
+func slotsOf(ctx context.Context, t *task) int {
+	holds, err := t.o.Scripts.Gate.Recent(ctx)
+	if err != nil {
+		t.log.Debug("could not read the limit of a source", "source", t.Listener.Source, "err", err)
+	}
+	return holds.Limit(scripts.PausedSource(t.Listener.Source), t.o.Bounds[t.Listener.Source].Parallel)
 }
 
 // waitForRate is Task.RateLimit.

@@ -158,7 +158,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 func putsBack(t *testing.T, member string) {
 	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	ctx, task := t.Context(), b.s.Keys.Task("a")
-	if _, err := (scripts.Partitions{b.s}).Pause(ctx, member, scripts.Pause{}); err != nil {
+	if _, err := (scripts.Partitions{b.s}).Hold(ctx, member, scripts.Hold{}); err != nil {
 		t.Fatal(err)
 	}
 	entry := step.Entry{Entry: scripts.Entry{Stream: task, ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}}
@@ -176,7 +176,7 @@ func putsBack(t *testing.T, member string) {
 		t.Errorf("pending: %+v, %d tries", p, b.source.tries.Load())
 	}
 	b.run("c", nil)
-	if _, _, err := (scripts.Partitions{b.s}).Resume(ctx, member, false); err != nil {
+	if _, _, err := (scripts.Partitions{b.s}).Unhold(ctx, member, false); err != nil {
 		t.Fatal(err)
 	}
 	state := b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
@@ -192,7 +192,7 @@ func TestATaskOfAPausedSource(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	p := scripts.Partitions{b.s}
-	if _, err := p.Pause(t.Context(), scripts.PausedSource("db"), scripts.Pause{}); err != nil {
+	if _, err := p.Hold(t.Context(), scripts.PausedSource("db"), scripts.Hold{}); err != nil {
 		t.Fatal(err)
 	}
 	other := *b.runner.o.Reports["r"]
@@ -203,7 +203,7 @@ func TestATaskOfAPausedSource(t *testing.T) {
 		o.Sources = map[string]Source{"db": b.source, "free": b.source}
 	})
 	b.until("waiting", func(s *job.State) bool { return s.Tasks["a"].Waits == "source db is paused" })
-	if _, _, err := p.Resume(t.Context(), scripts.PausedSource("db"), false); err != nil || b.source.tries.Load() != 0 {
+	if _, _, err := p.Unhold(t.Context(), scripts.PausedSource("db"), false); err != nil || b.source.tries.Load() != 0 {
 		t.Fatal(err, b.source.tries.Load())
 	}
 	state := b.until("done", func(s *job.State) bool {

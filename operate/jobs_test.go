@@ -98,7 +98,7 @@ func TestPauses(t *testing.T) {
 	}
 	_, err = b.Pauses.Pause(ctx, "report/slow", Terms{Until: time.Now().Add(-time.Second)})
 	b.refused(err, fault.Input)
-	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.HLen(ctx, k.Paused) }); n != 3*len(b.all) {
+	if n := b.total(func(k *scripts.Keys) *redis.IntCmd { return b.redis.HLen(ctx, k.Holds) }); n != 3*len(b.all) {
 		t.Errorf("%d members are paused", n)
 	}
 	for _, id := range []string{"1", "2", "3"} {

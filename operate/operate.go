@@ -18,12 +18,13 @@ type Operator struct {
 	Timers     Timers
 	Quarantine Quarantine
 	Pauses     Pauses
+	Limits     Limits
 	Audit      Audit
 }
 
 // New returns an Operator with the clients of an Inspector. It does no I/O.
 func New(in *inspect.Inspector) *Operator {
-	return &Operator{Jobs{in}, Dead{in}, Delayed{in}, Timers{in}, Quarantine{in}, Pauses{in}, Audit{in}}
+	return &Operator{Jobs{in}, Dead{in}, Delayed{in}, Timers{in}, Quarantine{in}, Pauses{in}, Limits{in}, Audit{in}}
 }
 
 // Refused reports whether an error concerns only the object of the change, so that other objects can

@@ -92,12 +92,12 @@ func (p Pauses) Pause(ctx context.Context, what string, of Terms) (pause inspect
 	if err := p.Check(what); err != nil {
 		return pause, err
 	}
-	one := scripts.Pause{Who: whoOf(act.by), Reason: of.Reason}
+	one := scripts.Hold{Who: whoOf(act.by), Reason: of.Reason}
 	if one.Until, err = of.end(ctx, p.in); err != nil {
 		return pause, err
 	}
 	act.more = of.text(one.Until)
-	one.Since, err = p.in.Scripts.Pause(ctx, what, one)
+	one.Since, err = p.in.Scripts.Hold(ctx, what, one)
 	if err != nil && !one.Since.IsZero() {
 		err = fmt.Errorf("%s is paused in the other partitions; pause it again once this one answers: %w", what, err)
 	}
@@ -144,5 +144,5 @@ func (p Pauses) Resume(ctx context.Context, what string) (was bool, released int
 	defer act.end(ctx, &err)
 	name, _ := strings.CutPrefix(what, scripts.PausedReport(""))
 	r := p.in.Config.Reports[name]
-	return p.in.Scripts.Resume(ctx, what, r != nil && r.Running > 0)
+	return p.in.Scripts.Unhold(ctx, what, r != nil && r.Running > 0)
 }

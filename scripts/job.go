@@ -151,7 +151,7 @@ func digest(parameters []byte) string {
 // A job that waits for a paused listener does not fail if its report is configured so: its deadline
 // moves, and the outcome is Busy.
 func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
-	found, _, err := Gate{s.conn}.pauses(ctx) // also those that have ended: deadlines are moved before they are removed
+	found, _, err := Gate{s.conn}.all(ctx) // also those that have ended: deadlines are moved before they are removed
 	if err != nil {
 		return Busy, 0, err
 	}

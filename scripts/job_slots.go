@@ -40,15 +40,6 @@ func (s Limits) ReleaseJobSlots(ctx context.Context, report string, ids ...strin
 	return s.send(ctx, redis.NewIntCmd(ctx, append([]any{"zrem", s.shared.Running(report)}, asArgs(ids)...)...))
 }
 
-// Queue keeps the id of a record that has no slot, until Release.
-func (s Gate) Queue(ctx context.Context, report, id string) error {
-	now, err := s.Now(ctx)
-	if err != nil {
-		return err
-	}
-	return s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id))
-}
-
 // FreeJobSlots returns how many more jobs of a report may run. It releases the slots of jobs that did
 // not end by Settle, for example because a process died before it started them, and renews the slots
 // of jobs that run for longer than the lease. The jobs of a partition that cannot be reached count as

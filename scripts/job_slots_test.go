@@ -37,7 +37,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%d slots are free at the end: %v", free, err)
 	}
 	for range 2 {
-		if err := s.Gate.Queue(ctx, "r", "9"); err != nil {
+		if err := s.Gate.Queue(ctx, "r", "9", 1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,9 +42,10 @@ type Keys struct {
 	Audit string
 	// Events is the capped stream of transitions.
 	Events string
-	// Paused is the hash of what is paused: source/<name>, listener/<name> or report/<name> → since and until when
-	// (ms), who and the reason, as JSON.
-	Paused string
+	// Holds is the hash of what people hold back: source/<name>, listener/<name> or report/<name> is paused, and
+	// limit/source/<name> or limit/report/<name> has another limit → since and until when (ms), who, the reason and the
+	// limit, as JSON.
+	Holds string
 	// Cancelled is the channel to which the ids of cancelled jobs are published.
 	Cancelled string
 	// Timers is the sorted set of timers: name → when it fires.
@@ -134,7 +135,7 @@ func NewKeys(k report.Keys) *Keys {
 		Quarantined:  p + "quarantine",
 		Audit:        p + "audit",
 		Events:       p + "events",
-		Paused:       p + "paused",
+		Holds:        p + "holds",
 		Cancelled:    p + "cancelled",
 		Timers:       p + "timers",
 		PausedTimers: p + "timers:paused",
@@ -239,7 +240,7 @@ func (k *Keys) Type(key string) string {
 	case k.Delayed, k.Deadlines, k.Contenders, k.Dead, k.Timers, k.PausedTimers, k.RecentTimers,
 		k.WaitingFired, k.Definitions, k.Processes, k.LaneTags, k.LaneAsks, k.Fallbacks:
 		return "zset"
-	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes, k.Paused:
+	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes, k.Holds:
 		return "hash"
 	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full, k.TallyCursor:
 		return "string"
@@ -267,7 +268,7 @@ func (k *Keys) Type(key string) string {
 // HoldsWork tells whether a key holds work that is due later or entries for people, which no record has.
 func (k *Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs, k.Next, k.Delayed, k.Paused, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished,
+	case k.Jobs, k.Next, k.Delayed, k.Holds, k.Timers, k.PausedTimers, k.TimerAnchors, k.Fired, k.Finished,
 		k.ReplyTo, k.WaitingFired, k.Dead, k.Quarantined:
 		return true
 	}

@@ -36,11 +36,11 @@ func (p Partitions) Type(key string) string {
 	return ""
 }
 
-// Paused returns what is paused in any of the partitions, with the pause that began first.
-func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
-	all := Pauses{}
+// Holds returns the holds of any of the partitions, of each the one that began first.
+func (p Partitions) Holds(ctx context.Context) (Holds, error) {
+	all := Holds{}
 	err := p.each(func(s *Scripts) error {
-		found, err := s.Gate.Paused(ctx)
+		found, err := s.Gate.Holds(ctx)
 		for what, one := range found {
 			if first, ok := all[what]; !ok || one.Since.Before(first.Since) {
 				all[what] = one
@@ -51,11 +51,11 @@ func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	return all, err
 }
 
-// Pause pauses a member in all partitions, and returns since when it is paused. What is paused already gets the new
-// end, person and reason. The error names the partitions that cannot be reached; Pause may be called again.
-func (p Partitions) Pause(ctx context.Context, member string, of Pause) (since time.Time, err error) {
+// Hold sets a hold in all partitions, and returns since when it is there. One that exists gets the new limit, end,
+// person and reason. The error names the partitions that cannot be reached; Hold may be called again.
+func (p Partitions) Hold(ctx context.Context, member string, of Hold) (since time.Time, err error) {
 	err = p.each(func(s *Scripts) error {
-		at, err := s.Gate.pause(ctx, member, of)
+		at, err := s.Gate.hold(ctx, member, of)
 		if err == nil && (since.IsZero() || at.Before(since)) {
 			since = at
 		}
@@ -64,20 +64,20 @@ func (p Partitions) Pause(ctx context.Context, member string, of Pause) (since t
 	return since, err
 }
 
-// Resume ends a pause. Of a source or a listener, it first moves the deadlines of the jobs that wait for it, if their
-// reports want that. Of a report, it then pushes the records that wait; the engines do so for a report that is limited,
-// as many as may run. It tells whether the member was paused, and how many records have waited. The error names the
-// partitions that cannot be reached; Resume may be called again.
-func (p Partitions) Resume(ctx context.Context, member string, limited bool) (was bool, released int, err error) {
+// Unhold ends a hold. If that is the pause of a source or a listener, it first moves the deadlines of the jobs that
+// wait for it, if their reports want that. If it is the pause of a report, it then pushes the records that wait; the
+// engines do so for a report that is limited, as many as may run. It tells whether there was a hold, and how many
+// records have waited. The error names the partitions that cannot be reached; Unhold may be called again.
+func (p Partitions) Unhold(ctx context.Context, member string, limited bool) (was bool, released int, err error) {
 	err = p.each(func(s *Scripts) error {
-		all, ended, err := s.Gate.pauses(ctx)
+		all, ended, err := s.Gate.all(ctx)
 		if err != nil {
 			return err
 		}
 		_, paused := all[member]
 		_, over := ended[member]
 		was = was || paused && !over
-		n, err := s.Gate.resume(ctx, member, all, limited, false)
+		n, err := s.Gate.unhold(ctx, member, all, limited, false)
 		released += n
 		return err
 	})

@@ -126,7 +126,7 @@ type conn struct {
 	spool     int64  // max size of a job's segments
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
-	paused    aged.Cache[struct{}, Pauses]
+	holds     aged.Cache[struct{}, Holds]
 	sources   map[string][]string // of listeners
 	lanes     *laneKeys           // nil: jobs have no lanes
 	plain     *atomic.Bool        // the server refuses the first line of scripts
@@ -163,8 +163,8 @@ func New(o Options) *Scripts {
 		c.small /= expansion
 	}
 	c.completes = group.New(maxCompletions, Tasks{c}.completeAll)
-	c.paused = aged.Cache[struct{}, Pauses]{MaxAge: maxPausesAge, Timeout: o.Timeout,
-		Ask: func(ctx context.Context, _ struct{}) (Pauses, error) { return Gate{c}.Paused(ctx) }}
+	c.holds = aged.Cache[struct{}, Holds]{MaxAge: maxHoldsAge, Timeout: o.Timeout,
+		Ask: func(ctx context.Context, _ struct{}) (Holds, error) { return Gate{c}.Holds(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
 		Lanes{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c},
 		Kept{c}, Fallbacks{c}, Tally{c}}

@@ -25,7 +25,7 @@ func (s Epoch) WriteSnapshot(ctx context.Context, version string) error {
 
 // Pauses returns the pauses as Redis has them, for RestorePauses.
 func (s Epoch) Pauses(ctx context.Context) (map[string]string, error) {
-	c := redis.NewMapStringStringCmd(ctx, "hgetall", s.Keys.Paused)
+	c := redis.NewMapStringStringCmd(ctx, "hgetall", s.Keys.Holds)
 	err := s.send(ctx, c)
 	return c.Val(), err
 }
@@ -38,7 +38,7 @@ func (s Epoch) RestorePauses(ctx context.Context, pauses map[string]string, repl
 	}
 	var cmds []redis.Cmder
 	for member, pause := range pauses {
-		cmds = append(cmds, redis.NewIntCmd(ctx, command, s.Keys.Paused, member, pause))
+		cmds = append(cmds, redis.NewIntCmd(ctx, command, s.Keys.Holds, member, pause))
 	}
 	return s.send(ctx, cmds...)
 }

@@ -258,7 +258,7 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 	if err != nil || len(late) != 1 || len(unknown) != 2 {
 		t.Errorf("moved %v, unknown %v, %v", late, unknown, err)
 	}
-	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("l"), false); err != nil || !was {
+	if was, _, err := (Partitions{s}).Unhold(ctx, PausedListener("l"), false); err != nil || !was {
 		t.Error(was, err)
 	}
 	if moved := deadlineOf(t, s, "good") - before; moved < time.Hour.Milliseconds() {

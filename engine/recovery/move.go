@@ -248,23 +248,23 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 
 // pauses copies the pauses to all partitions.
 func (m *mover) pauses(ctx context.Context) error {
-	found, err := m.source.HGetAll(ctx, m.from.Keys.Paused).Result()
+	found, err := m.source.HGetAll(ctx, m.from.Keys.Holds).Result()
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	stays := false
 	for _, s := range m.to {
 		for member, pause := range found {
-			if err := m.target.HSetNX(ctx, s.Keys.Paused, member, pause).Err(); err != nil {
+			if err := m.target.HSetNX(ctx, s.Keys.Holds, member, pause).Err(); err != nil {
 				return err
 			}
 		}
-		stays = stays || m.stays(m.from.Keys.Paused, s.Keys.Paused)
+		stays = stays || m.stays(m.from.Keys.Holds, s.Keys.Holds)
 	}
 	if stays {
 		return nil
 	}
-	return m.source.Del(ctx, m.from.Keys.Paused).Err()
+	return m.source.Del(ctx, m.from.Keys.Holds).Err()
 }
 
 // hash moves the fields of a hash.

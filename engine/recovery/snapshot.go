@@ -136,7 +136,7 @@ func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error
 
 // read reads the sets. Changes during the read are in the next snapshot.
 func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
-	keys := []string{s.o.Scripts.Keys.Paused}
+	keys := []string{s.o.Scripts.Keys.Holds}
 	for _, set := range sets(s.o.Scripts.Keys) {
 		keys = append(keys, set[1])
 	}

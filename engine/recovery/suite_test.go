@@ -215,8 +215,8 @@ func (b *bench) save(set string, put map[string]int64) {
 // paused pauses a member.
 func (b *bench) paused(member string) {
 	b.t.Helper()
-	of := scripts.Pause{Who: "ann", Reason: "busy"}
-	if _, err := (scripts.Partitions{b.scripts}).Pause(b.t.Context(), member, of); err != nil {
+	of := scripts.Hold{Who: "ann", Reason: "busy"}
+	if _, err := (scripts.Partitions{b.scripts}).Hold(b.t.Context(), member, of); err != nil {
 		b.t.Fatal(err)
 	}
 }

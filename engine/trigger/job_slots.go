@@ -81,7 +81,7 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 	limited := map[*report.Report][]*push{}
 	var free []*push
 	for _, p := range pushes {
-		if p.report.Running > 0 {
+		if s.Running(ctx, p.report) > 0 {
 			limited[p.report] = append(limited[p.report], p)
 		} else {
 			free = append(free, p)
@@ -93,7 +93,7 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 			ids[i] = p.id
 		}
 		short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
-		taken, err := s.Scripts.Limits.TakeJobSlots(short, r.Name, r.Running, slotLease(r), ids)
+		taken, err := s.Scripts.Limits.TakeJobSlots(short, r.Name, s.Running(ctx, r), slotLease(r), ids)
 		cancel()
 		if err != nil {
 			s.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
@@ -114,7 +114,8 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 // queue keeps an id until a running job of its report ends. With lanes, it gives its slot there back.
 func (s slots) queue(ctx context.Context, p *push) step.Result {
 	return ensured(step.Ensure(ctx, s.Log, "queue an id", func() error {
-		if err := errors.Join(forgetKept(ctx, s.Engine, p), s.Scripts.Gate.Queue(ctx, p.report.Name, p.id),
+		if err := errors.Join(forgetKept(ctx, s.Engine, p),
+			s.Scripts.Gate.Queue(ctx, p.report.Name, p.id, p.report.Running),
 			s.Scripts.Lanes.Leave(ctx, p.id)); err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (s slots) queue(ctx context.Context, p *push) step.Result {
 func (s slots) queued(ctx context.Context, pushes []*push) (map[string]bool, error) {
 	of := map[string][]string{}
 	for _, p := range pushes {
-		if p.report != nil && p.report.Running > 0 {
+		if p.report != nil && s.Running(ctx, p.report) > 0 {
 			of[p.report.Name] = append(of[p.report.Name], p.id)
 		}
 	}
@@ -145,7 +146,7 @@ func (s slots) queued(ctx context.Context, pushes []*push) (map[string]bool, err
 // releaseEvery is the time between two polls of pauses and limits.
 const releaseEvery = time.Second
 
-// release ends the pauses whose end has passed, and pushes the ids that wait for reports that are no longer paused,
+// release ends the holds whose end has passed, and pushes the ids that wait for reports that are no longer paused,
 // or whose running jobs are fewer than their limit, until ctx ends. The command that resumes a report does so, too,
 // but may die before it is done.
 func (s slots) release(ctx context.Context) error {
@@ -162,15 +163,16 @@ func (s slots) release(ctx context.Context) error {
 // releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one
 // report does not keep others.
 func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
-	limited := func(name string) bool { return s.Reports[name] != nil && s.Reports[name].Running > 0 }
-	failed = s.Scripts.Gate.EndPauses(ctx, limited)
+	limited := func(name string) bool { return s.Reports[name] != nil && s.Running(ctx, s.Reports[name]) > 0 }
+	failed = s.Scripts.Gate.EndHolds(ctx, limited)
 	for name, r := range s.Reports {
 		paused, err := s.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
 		switch {
 		case err != nil:
 			return err
-		case !paused && r.Running > 0:
+		case !paused && s.Running(ctx, r) > 0:
 			failed = errors.Join(failed, s.releaseQueued(ctx, r))
+			waiting[name] = true // until people take the limit away
 			continue
 		case paused || !waiting[name]:
 			waiting[name] = waiting[name] || paused
@@ -188,7 +190,7 @@ func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (fai
 // releaseQueued gives the free slots of a report to the ids that have waited longest, and pushes
 // them. With lanes it only pushes them.
 func (s slots) releaseQueued(ctx context.Context, r *report.Report) error {
-	free, err := s.Partitions.FreeJobSlots(ctx, r.Name, r.Running, slotLease(r))
+	free, err := s.Partitions.FreeJobSlots(ctx, r.Name, s.Running(ctx, r), slotLease(r))
 	if err != nil || free <= 0 {
 		return err
 	}
@@ -201,7 +203,7 @@ func (s slots) releaseQueued(ctx context.Context, r *report.Report) error {
 		_, err = s.Scripts.Gate.Release(ctx, r.Name, ids)
 		return err
 	}
-	taken, err := s.Scripts.Limits.TakeJobSlots(ctx, r.Name, r.Running, slotLease(r), ids)
+	taken, err := s.Scripts.Limits.TakeJobSlots(ctx, r.Name, s.Running(ctx, r), slotLease(r), ids)
 	if err != nil {
 		return err
 	}

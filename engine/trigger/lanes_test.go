@@ -136,7 +136,7 @@ func TestAParkedIDTakesNoSlotOfItsReport(t *testing.T) {
 	r.Running = 1
 	e := newLaned(t, 1, r, lostRecords{})
 	ctx := t.Context()
-	if err := e.Scripts.Gate.Queue(ctx, r.Name, "parked"); err != nil {
+	if err := e.Scripts.Gate.Queue(ctx, r.Name, "parked", r.Running); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.slots.releaseQueued(ctx, r); err != nil {

@@ -77,6 +77,7 @@ var checks = []check{
 	{"redis", nil, some(checkServers)},
 	{"redis scripts", []string{"redis"}, one(checkScripts)},
 	{"pauses", []string{"redis"}, one(checkPauses)},
+	{"limits", []string{"redis"}, one(checkLimits)},
 	{"jobs in a full Redis", []string{"redis"}, one(checkContenders)},
 	{"definitions of running jobs", []string{"redis"}, one(checkDefinitions)},
 	{"quarantine", []string{"redis"}, one(checkQuarantine)},

@@ -33,6 +33,20 @@ func checkPauses(ctx context.Context, d *doctor) Finding {
 		"fanfold resume source NAME, listener NAME or report NAME ends a pause")
 }
 
+// checkLimits lists the limits that people have set, because one may have been forgotten.
+func checkLimits(ctx context.Context, d *doctor) Finding {
+	list, err := d.in.Limits.List(ctx)
+	if err == nil && len(list) > 0 {
+		var all []string
+		for _, one := range list {
+			all = append(all, d.in.Limits.Text(one))
+		}
+		err = errors.New(strings.Join(all, "; "))
+	}
+	return newFinding("limits", Warn, "those of the configuration hold", err,
+		"fanfold limit source NAME reset, or report NAME reset, ends a limit")
+}
+
 // checkDefinitions counts the running jobs whose definition no process has.
 func checkDefinitions(ctx context.Context, d *doctor) Finding {
 	var found []scripts.Orphan

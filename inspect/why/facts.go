@@ -39,7 +39,7 @@ type facts struct {
 	Sources   map[string]report.Source    // by name
 	Holders   map[string][]scripts.Holder // tasks that have a slot, by source with a limit
 	Seen      scripts.Seen                // which definitions processes have
-	Paused    scripts.Pauses              // sources, listeners and reports
+	Holds     scripts.Holds               // on sources, listeners and reports
 	Dead      time.Time                   // when it was listed as dead; zero: it is not listed
 
 	Kept *inspect.Kept // what its job has left for the next attempt; nil: nothing

@@ -101,7 +101,7 @@ func (g *gatherer) redis(ctx context.Context, s *scripts.Scripts, f *facts) (err
 		usage, err := s.Memory.Usage(ctx)
 		return usage.Percent(), err
 	})
-	f.Paused, errs[4] = once(g, "pauses"+of, func() (scripts.Pauses, error) { return s.Gate.Paused(ctx) })
+	f.Holds, errs[4] = once(g, "holds"+of, func() (scripts.Holds, error) { return s.Gate.Holds(ctx) })
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 		return err
 	}
 	_, f.Contender = contenders[f.ID]
-	if r := f.Report; r != nil && r.Running > 0 {
+	if r := f.Report; r != nil && f.Holds.Limit(scripts.PausedReport(r.Name), r.Running) > 0 {
 		_, f.Limited, err = score(ctx, s, s.Keys.Waiting(r.Name), f.ID)
 		if err != nil {
 			return err

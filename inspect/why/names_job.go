@@ -68,6 +68,7 @@ var ofJob = table[*diagnosis]{
 		"push-of-id":      func(d *diagnosis) bool { return d.push() != nil && d.push().Step() == "" },
 		"contender":       func(d *diagnosis) bool { return d.Contender },
 		"limited":         func(d *diagnosis) bool { return d.Limited },
+		"limited-by-hand": func(d *diagnosis) bool { return d.limit() != nil },
 		"shares":          func(d *diagnosis) bool { return d.Leader != "" },
 		"leader-unknown":  func(d *diagnosis) bool { return d.LeaderErr != nil },
 		"parked":          func(d *diagnosis) bool { return d.Place != nil },
@@ -108,9 +109,14 @@ var ofJob = table[*diagnosis]{
 		"report-quoted":  func(d *diagnosis) string { return strconv.Quote(d.record.Report) },
 		"leader":         func(d *diagnosis) string { return d.Leader },
 		"leader-error":   func(d *diagnosis) string { return text(d.LeaderErr) },
-		"report-limit":   func(d *diagnosis) string { return strconv.Itoa(d.report.Running) },
+		"report-limit": func(d *diagnosis) string {
+			return strconv.Itoa(d.Holds.Limit(scripts.PausedReport(d.report.Name), d.report.Running))
+		},
+		"report-limited": func(d *diagnosis) string {
+			return inspect.HoldText(*d.limit())
+		},
 		"report-paused": func(d *diagnosis) string {
-			return inspect.PauseText(d.Paused[scripts.PausedReport(d.record.Report)])
+			return inspect.HoldText(d.Holds[scripts.PausedReport(d.record.Report)])
 		},
 
 		"lane":          func(d *diagnosis) string { return report.LaneText(d.place().Lane) },
@@ -178,9 +184,22 @@ var ofBoth = table[*facts]{
 	},
 }
 
+// limit returns the limit that people have set for the report; nil: none.
+func (d *diagnosis) limit() *scripts.Hold {
+	return limitOf(d.facts, scripts.PausedReport(d.report.Name))
+}
+
+// limitOf returns the limit that people have set for a source or a report; nil: none.
+func limitOf(f *facts, what string) *scripts.Hold {
+	if one, ok := f.Holds[scripts.LimitOf(what)]; ok {
+		return &one
+	}
+	return nil
+}
+
 // reportPaused reports whether the report of the record is paused.
 func (d *diagnosis) reportPaused() bool {
-	_, ok := d.Paused[scripts.PausedReport(d.record.Report)]
+	_, ok := d.Holds[scripts.PausedReport(d.record.Report)]
 	return ok
 }
 

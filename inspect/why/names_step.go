@@ -53,19 +53,20 @@ var ofStep = table[*step]{
 		"alone-in": func(s *step) bool { return s.live(s.queue) == 0 },
 
 		// Its source.
-		"source-refuses": func(s *step) bool { return errors.Is(s.away(), fault.Login) },
-		"source-away":    func(s *step) bool { return s.away() != nil && !errors.Is(s.away(), fault.Login) },
-		"work":           func(s *step) bool { return s.source.Work != "" },
-		"bounded":        func(s *step) bool { return s.source.Parallel > 0 },
-		"slots-full":     func(s *step) bool { return s.source.Parallel > 0 && len(s.holders()) >= s.source.Parallel },
-		"slots-used":     func(s *step) bool { return len(s.holders()) > 0 },
-		"has-slot":       (*step).hasSlot,
+		"source-refuses":  func(s *step) bool { return errors.Is(s.away(), fault.Login) },
+		"source-away":     func(s *step) bool { return s.away() != nil && !errors.Is(s.away(), fault.Login) },
+		"work":            func(s *step) bool { return s.source.Work != "" },
+		"bounded":         func(s *step) bool { return s.source.Parallel > 0 },
+		"slots-full":      func(s *step) bool { return s.source.Parallel > 0 && len(s.holders()) >= s.source.Parallel },
+		"limited-by-hand": func(s *step) bool { return s.limit() != nil },
+		"slots-used":      func(s *step) bool { return len(s.holders()) > 0 },
+		"has-slot":        (*step).hasSlot,
 	},
 	text: map[string]func(*step) string{
 		"name":         func(s *step) string { return s.Name },
 		"title":        func(s *step) string { return title(s.Name) },
 		"paused-what":  func(s *step) string { return s.pausedTitle() },
-		"paused-since": func(s *step) string { return inspect.PauseText(s.Paused[s.stoppedBy()]) },
+		"paused-since": func(s *step) string { return inspect.HoldText(s.Holds[s.stoppedBy()]) },
 		"resume":       func(s *step) string { return strings.Replace(s.stoppedBy(), "/", " ", 1) },
 
 		"owner":      func(s *step) string { return s.Owner },
@@ -89,13 +90,15 @@ var ofStep = table[*step]{
 		"workers":         func(s *step) string { return strconv.Itoa(s.live(s.queue)) },
 		"entries-before":  func(s *step) string { return words.Grouped(s.queue.Entry.Ahead) },
 
-		"source":       func(s *step) string { return s.source.Noun + " " + s.listener.Source },
-		"section":      func(s *step) string { return s.source.Section + "." + report.DatabaseOf(s.listener.Source) },
-		"work":         (*step).work,
-		"source-error": func(s *step) string { return text(s.away()) },
-		"slots":        func(s *step) string { return strconv.Itoa(s.source.Parallel) },
-		"slots-used":   func(s *step) string { return strconv.Itoa(len(s.holders())) },
-		"holders":      (*step).holderNames,
+		"source":         func(s *step) string { return s.source.Noun + " " + s.listener.Source },
+		"section":        func(s *step) string { return s.source.Section + "." + report.DatabaseOf(s.listener.Source) },
+		"work":           (*step).work,
+		"source-error":   func(s *step) string { return text(s.away()) },
+		"slots":          func(s *step) string { return strconv.Itoa(s.source.Parallel) },
+		"slots-used":     func(s *step) string { return strconv.Itoa(len(s.holders())) },
+		"source-name":    func(s *step) string { return s.listener.Source },
+		"source-limited": func(s *step) string { return inspect.HoldText(*s.limit()) },
+		"holders":        (*step).holderNames,
 	},
 	at: map[string]func(*step) time.Time{
 		"next":     func(s *step) time.Time { return s.Next },
@@ -108,6 +111,11 @@ var ofStep = table[*step]{
 // work says what a listener of the source does.
 func (s *step) work() string {
 	return strings.ReplaceAll(s.source.Work, "{source}", s.listener.Source)
+}
+
+// limit returns the limit that people have set for the source; nil: none.
+func (s *step) limit() *scripts.Hold {
+	return limitOf(s.facts, scripts.PausedSource(s.listener.Source))
 }
 
 // poll returns when the next try begins by itself; zero: it does not.

@@ -80,15 +80,16 @@ var phrases = map[string]rules{
 		{when: "1:workers", says: "1 worker"},
 		{says: "{workers} workers"},
 	},
+	"slots-of": {{when: "limited-by-hand", says: "fanfold limit"}, {says: "{section}.parallel"}},
 	"slotless": {
 		{
 			when: "slots-full",
-			says: "it waits for a slot of {source}: all {slots} that {section}.parallel allows are taken, by " +
+			says: "it waits for a slot of {source}: all {slots} that {slots-of} allows are taken, by " +
 				"{holders}",
 		},
 		{
 			when: "bounded blames-slots slots-used",
-			says: "it waits for a slot of {source}: {slots-used} of the {slots} that {section}.parallel allows " +
+			says: "it waits for a slot of {source}: {slots-used} of the {slots} that {slots-of} allows " +
 				"are taken, by {holders}",
 		},
 		{says: "it waits for {waits}"},
@@ -98,7 +99,15 @@ var phrases = map[string]rules{
 		{when: "unseen", says: "; at least {stream-searched} {others} are ahead of it in {stream}"},
 		{when: "unread ahead", says: "; {before-it} ahead of it in {stream}"},
 	},
+	"more-running": {
+		{when: "limited-by-hand", says: "wait, or run fanfold limit report {report} reset: the limit was set {report-limited}"},
+		{says: "wait, or raise the field running of the report"},
+	},
 	"more-slots": {
+		{
+			when: "!blames-tasks limited-by-hand",
+			says: "wait, or run fanfold limit source {source-name} reset: the limit was set {source-limited}",
+		},
 		{
 			when: "!slots-full blames-tasks",
 			says: "wait, start another process with the role listeners, or raise max_connections of its database, " +

@@ -107,7 +107,7 @@ var jobRules = rules{
 		when: "limited !report-paused", kind: KindNoRoom,
 		says: "It waits until a running job of report {report} ends: at most {report-limit} of them run at once.",
 		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"wait, or raise the field running of the report"},
+		do:   []string{"{more-running}"},
 	},
 	{
 		when: "parked lane-full", kind: KindNoRoom,

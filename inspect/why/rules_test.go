@@ -58,7 +58,7 @@ func running(status string, changes ...change) *facts {
 			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
 			job.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
 		},
-		Away: map[string]error{}, Sources: sources(), Paused: scripts.Pauses{},
+		Away: map[string]error{}, Sources: sources(), Holds: scripts.Holds{},
 	}
 	for _, c := range changes {
 		c(f)
@@ -75,7 +75,7 @@ func querying(changes ...change) *facts {
 func recorded(status report.Status, changes ...change) *facts {
 	f := &facts{
 		Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: twoListeners,
-		Jobs: queue{Whole: true, Consumers: alive}, QuarantineWhole: true, Paused: scripts.Pauses{},
+		Jobs: queue{Whole: true, Consumers: alive}, QuarantineWhole: true, Holds: scripts.Holds{},
 	}
 	for _, c := range changes {
 		c(f)
@@ -225,43 +225,47 @@ var beforeTheStart = map[string]meaning{
 	"no record":                {recorded("", func(f *facts) { f.Record = nil }), KindNoRecord, "no trace of the id in Redis."},
 	"no record, waits for one": {recorded("", pushed("1/2/@trigger", time.Second), func(f *facts) { f.Record = nil }), KindPolling, "poll 2 of 3"},
 
-	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []inspect.Delayed{inspect.NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
-	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m ago"},
-	"delayed":                   {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
-	"waits for its report":      {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindPolling, `Its report "r" is not in this configuration`},
-	"trigger dead, another one": {recorded(report.Pending, inJobs("x", time.Minute)), KindWorkerDead, "another worker takes it over"},
-	"trigger dead":              {recorded(report.Pending, inJobs("x", time.Minute), func(f *facts) { f.Jobs.Consumers = gone }), KindWorkerDead, "so none can take it over"},
-	"being started":             {recorded(report.Pending, inJobs("w", time.Second)), KindStarting, "is starting it"},
-	"no engine":                 {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
-	"memory":                    {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
-	"an equal job runs":         {recorded(report.Pending, func(f *facts) { f.Leader = "7" }), KindShared, "fanfold why 7"},
-	"many run":                  {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
-	"slots taken, in the queue": {querying(entered("a", 4, "", 0), slots(2, "7", "9", "7")), KindNoSlot, "it waits for a slot of database da: all 2 that databases.da.parallel allows are taken, by jobs 7, 9; 4 tasks are ahead of it in ka"},
-	"slots taken, first":        {querying(entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "raise databases.da.parallel"},
-	"slots taken, just read":    {querying(entered("a", 0, "w", time.Millisecond), slots(1, "7")), KindNoSlot, "by job 7\n"},
-	"slots taken, taken over":   {querying(owned("a", time.Second), slots(1, "7")), KindNoSlot, "all 1 that databases.da.parallel allows"},
-	"slots taken, behind many":  {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10,000 tasks are ahead of it"},
-	"slots taken, and it waits": {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
-	"a slot was just freed":     {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
-	"its slot, in work":         {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
-	"a slot, and many":          {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},
-	"slots of an API":           {querying(reads("http"), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
-	"slots taken, failing":      {querying(fails("a", time.Second, "deadlock", ""), slots(1, "7")), KindRetryWaiting, "deadlock"},
-	"slots taken, with vendor":  {querying(waits("a", time.Second), slots(1, "7")), KindWaiting, "API vendor"},
-	"slots taken, nobody reads": {querying(unattended("a"), slots(1, "7")), KindNoWorker, "no worker reads ka"},
-	"slots of its process":      {querying(waits("a", time.Second), blames(job.BlameTasks)), KindNoSlot, "raise max_connections of its database, and limits.tasks if it is set"},
-	"the rate limit":            {querying(waits("a", time.Second), blames(job.BlameRate)), KindRateLimited, "raise databases.da.rate"},
-	"the rate limit, unread":    {querying(waits("a", time.Second), blames(job.BlameRate), entered("a", 0, "", 0), func(f *facts) { f.Delayed = nil }), KindRateLimited, "it waits for API vendor: job 5 is queued"},
-	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
-	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Quarantined = &inspect.Quarantined{} }), KindQueued, "as the next one"},
-	"in another form":           {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Quarantined = "01", &inspect.Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
+	"a score that is no time":            {recorded(report.Pending, func(f *facts) { f.Delayed = []inspect.Delayed{inspect.NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
+	"overdue":                            {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m ago"},
+	"delayed":                            {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
+	"waits for its report":               {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindPolling, `Its report "r" is not in this configuration`},
+	"trigger dead, another one":          {recorded(report.Pending, inJobs("x", time.Minute)), KindWorkerDead, "another worker takes it over"},
+	"trigger dead":                       {recorded(report.Pending, inJobs("x", time.Minute), func(f *facts) { f.Jobs.Consumers = gone }), KindWorkerDead, "so none can take it over"},
+	"being started":                      {recorded(report.Pending, inJobs("w", time.Second)), KindStarting, "is starting it"},
+	"no engine":                          {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
+	"memory":                             {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
+	"an equal job runs":                  {recorded(report.Pending, func(f *facts) { f.Leader = "7" }), KindShared, "fanfold why 7"},
+	"many run":                           {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
+	"slots of a limit":                   {querying(entered("a", 4, "", 0), slots(2, "7", "9"), limited("source/da", 1)), KindNoSlot, "all 1 that fanfold limit allows are taken, by jobs 7, 9"},
+	"slots of a limit, the remedy":       {querying(entered("a", 0, "", 0), slots(2, "7"), limited("source/da", 1)), KindNoSlot, "fanfold limit source da reset: the limit was set 2"},
+	"report limited by hand":             {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3)), KindNoRoom, "at most 3 of them run at once"},
+	"report limited by hand, the remedy": {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3)), KindNoRoom, "fanfold limit report r reset: the limit was set 2"},
+	"slots taken, in the queue":          {querying(entered("a", 4, "", 0), slots(2, "7", "9", "7")), KindNoSlot, "it waits for a slot of database da: all 2 that databases.da.parallel allows are taken, by jobs 7, 9; 4 tasks are ahead of it in ka"},
+	"slots taken, first":                 {querying(entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "raise databases.da.parallel"},
+	"slots taken, just read":             {querying(entered("a", 0, "w", time.Millisecond), slots(1, "7")), KindNoSlot, "by job 7\n"},
+	"slots taken, taken over":            {querying(owned("a", time.Second), slots(1, "7")), KindNoSlot, "all 1 that databases.da.parallel allows"},
+	"slots taken, behind many":           {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10,000 tasks are ahead of it"},
+	"slots taken, and it waits":          {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
+	"a slot was just freed":              {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
+	"its slot, in work":                  {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
+	"a slot, and many":                   {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},
+	"slots of an API":                    {querying(reads("http"), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
+	"slots taken, failing":               {querying(fails("a", time.Second, "deadlock", ""), slots(1, "7")), KindRetryWaiting, "deadlock"},
+	"slots taken, with vendor":           {querying(waits("a", time.Second), slots(1, "7")), KindWaiting, "API vendor"},
+	"slots taken, nobody reads":          {querying(unattended("a"), slots(1, "7")), KindNoWorker, "no worker reads ka"},
+	"slots of its process":               {querying(waits("a", time.Second), blames(job.BlameTasks)), KindNoSlot, "raise max_connections of its database, and limits.tasks if it is set"},
+	"the rate limit":                     {querying(waits("a", time.Second), blames(job.BlameRate)), KindRateLimited, "raise databases.da.rate"},
+	"the rate limit, unread":             {querying(waits("a", time.Second), blames(job.BlameRate), entered("a", 0, "", 0), func(f *facts) { f.Delayed = nil }), KindRateLimited, "it waits for API vendor: job 5 is queued"},
+	"in the queue":                       {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
+	"quarantined before a push":          {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Quarantined = &inspect.Quarantined{} }), KindQueued, "as the next one"},
+	"in another form":                    {recorded(report.Pending, func(f *facts) { f.Record.ID, f.Quarantined = "01", &inspect.Quarantined{Entry: "5-1"} }), KindOtherID, "fanfold submit 01, then fanfold quarantine rm 5-1"},
 	"quarantined in that form": {recorded(report.Pending, func(f *facts) {
 		f.Quarantined = &inspect.Quarantined{Entry: "5-1", Reason: `the record's id is "01": push exactly that`}
 	}), KindQuarantined, "fanfold submit 01, then fanfold quarantine rm 5-1"},
 	"pushed in another form?": {recorded(report.Pending), KindNotPushed, "fanfold quarantine ls shows whether its id was pushed in another form, such as 01"},
 	"quarantined":             {recorded(report.Pending, func(f *facts) { f.Quarantined = &inspect.Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 prevents that"},
 
-	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = scripts.Pause{Since: now} }), KindPaused, "fanfold resume report r"},
+	"report paused":              {recorded(report.Pending, func(f *facts) { f.Holds[scripts.PausedReport("r")] = scripts.Hold{Since: now} }), KindPaused, "fanfold resume report r"},
 	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
 	"processing":                 {recorded(report.Processing), KindStateless, "its grace time of 1m ends"},
 	"processing, grace over":     {recorded(report.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
@@ -325,7 +329,7 @@ var ofJobs = map[string]meaning{
 		r := *f.Report
 		r.DeadlineWaits = true
 		f.Report, f.Job.Definition = &r, r.Hash()
-		f.Paused[scripts.PausedListener("a")] = scripts.Pause{Since: now}
+		f.Holds[scripts.PausedListener("a")] = scripts.Hold{Since: now}
 	}), KindPaused, "Its deadline is extended"},
 }
 
@@ -383,6 +387,11 @@ var ofSteps = map[string]meaning{
 	"fold read":                 {running(job.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
 }
 
+// limited limits a source or a report by hand.
+func limited(what string, n int) change {
+	return func(f *facts) { f.Holds[scripts.LimitOf(what)] = scripts.Hold{Since: now, Who: "ann", Limit: n} }
+}
+
 // slots gives the source of listener a slots, which tasks of jobs have.
 func slots(limit int, ids ...string) change {
 	return func(f *facts) {
@@ -426,7 +435,7 @@ func TestNoDelayRunWithoutADefinition(t *testing.T) {
 
 // pauses pauses a listener.
 func pauses(listener string) change {
-	return func(f *facts) { f.Paused[scripts.PausedListener(listener)] = scripts.Pause{Since: now} }
+	return func(f *facts) { f.Holds[scripts.PausedListener(listener)] = scripts.Hold{Since: now} }
 }
 
 // TestDiagnose holds for every answer and every note some facts that reach it. It needs no

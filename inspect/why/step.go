@@ -41,6 +41,7 @@ func newStep(f *facts, p inspect.Part) *step {
 		}
 	} else if l := f.listenerOf(p.Name); l != nil {
 		s.listener, s.source, s.maxTries = *l, f.Sources[l.Source], l.Retry.Retries+1
+		s.source.Parallel = f.Holds.Limit(scripts.PausedSource(l.Source), s.source.Parallel)
 		if l.Kind == report.External {
 			silence = l.Silence
 		}
@@ -68,12 +69,12 @@ func (s *step) isFold() bool { return s.Name == job.StepFanIn }
 func (s *step) away() error { return s.Away[s.listener.Source] }
 
 // stoppedBy returns the pause of the listener or its source; empty: there is none.
-func (s *step) stoppedBy() string { return s.Paused.Stops(s.Name, s.listener.Source) }
+func (s *step) stoppedBy() string { return s.Holds.Stops(s.Name, s.listener.Source) }
 
 // pausedTitle names what is paused.
 func (s *step) pausedTitle() string {
 	if what := s.stoppedBy(); what != scripts.PausedListener(s.Name) {
-		return inspect.PauseTitle(s.Sources, what)
+		return inspect.HoldTitle(s.Sources, what)
 	}
 	return "the listener"
 }

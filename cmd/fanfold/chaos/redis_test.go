@@ -234,7 +234,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 var lasting = []string{
 	"fanfold:jobs", "fanfold:next", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:version", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",
-	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:audit", "fanfold:tally",
+	"fanfold:holds", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:audit", "fanfold:tally",
 }
 
 // left returns the keys that jobs should have deleted at their end.

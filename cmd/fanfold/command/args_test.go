@@ -47,7 +47,7 @@ func TestUnknownWords(t *testing.T) {
 	if out, code := s.fanfold("pause"); code != exitOK || !strings.Contains(out, "Available Commands") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.Redis.HLen(t.Context(), s.Partitions.First().Keys.Paused).Val(); n != 0 {
+	if n := s.Redis.HLen(t.Context(), s.Partitions.First().Keys.Holds).Val(); n != 0 {
 		t.Errorf("%d are paused", n)
 	}
 }

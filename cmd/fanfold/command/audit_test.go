@@ -25,6 +25,8 @@ var changingCommands = map[string][2]string{
 	"dead discard":       {"dead discard 404", "discard 404 refused"},
 	"delay rm":           {"delay rm 7", "delay rm 7 done"},
 	"delay run":          {"delay run 8", "delay run 8 done"},
+	"limit source":       {"limit source db 2 --for 1h", "limit source/db done"},
+	"limit report":       {"limit report slow reset", "reset limit report/slow done"},
 	"pause listener":     {"pause listener one", "pause listener/one done"},
 	"pause report":       {"pause report none", "pause report/none refused"},
 	"pause source":       {"pause source db --for 1h", "pause source/db done"},
@@ -46,7 +48,7 @@ var changingCommands = map[string][2]string{
 // otherCommands are those that only read, that set up an installation while none of its processes runs, or that make
 // processes, whose acts are those of their users.
 var otherCommands = []string{"audit", "config show", "dead ls", "delay ls", "demo", "doctor", "explain",
-	"floods", "init", "list", "migrate", "pause ls", "quarantine ls", "quarantine show", "repartition", "serve",
+	"floods", "init", "list", "migrate", "limit ls", "pause ls", "quarantine ls", "quarantine show", "repartition", "serve",
 	"status", "test", "timer ls", "top", "url", "user hash", "user token", "validate", "version", "watch", "why"}
 
 // TestEveryCommandIsAudited: every command that changes something has an entry, with the user and the host. A new

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold/inspect/why"
@@ -70,5 +72,72 @@ func TestRunningJobsOfAReport(t *testing.T) {
 	}
 	if most != 2 {
 		t.Errorf("%d ran at once", most)
+	}
+}
+
+// TestLimitsWhileProcessesRun: a source and a report without a limit get one, another one, and none again, and what waits
+// for it says so.
+func TestLimitsWhileProcessesRun(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  two:
+    listeners: {one: {database: db, query: "SELECT id AS k FROM {schema}.held"}}
+`, "limits: {lease: 2s}")
+	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
+	s.Records.Exec("INSERT INTO held VALUES (1)")
+	release := hold(s.Stack)
+	s.must("limit report two 3 --for 1h --reason busy", "no limit")
+	s.must("limit source db 1", "source/db")
+	s.must("limit ls", "report/two")
+	s.Serve(s.File)
+	s.Serve(s.File)
+	var ids []string
+	for range 6 {
+		ids = append(ids, s.Records.Insert("two", ""))
+	}
+	s.Jobs.Push(ids...)
+	keys := s.Partitions.First().Keys
+	wait := func(waiting, running int64) {
+		t.Helper()
+		s.Eventually(fmt.Sprintf("%d run and %d wait", running, waiting), func() bool {
+			return s.Redis.ZCard(t.Context(), keys.Waiting("two")).Val() == waiting &&
+				s.Redis.ZCard(t.Context(), keys.Deadlines).Val() == running
+		})
+	}
+	slots := func(n int64) {
+		t.Helper()
+		s.Eventually(fmt.Sprintf("%d have a slot", n), func() bool { return s.Redis.ZCard(t.Context(), keys.Slots("db")).Val() == n })
+	}
+	wait(3, 3)
+	slots(1)
+	waiting := s.Redis.ZRange(t.Context(), keys.Waiting("two"), 0, 0).Val()[0]
+	s.because(waiting, why.KindNoRoom, "at most 3 of them run at once")
+	s.must("why "+waiting, "fanfold limit report two reset: the limit was set ")
+	holder := strings.Split(s.Redis.ZRange(t.Context(), keys.Slots("db"), 0, 0).Val()[0], "/")[0]
+	for _, id := range ids {
+		if id != holder && s.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
+			s.because(id, why.KindNoSlot, "all 1 that fanfold limit allows are taken, by job "+holder)
+		}
+	}
+	s.must("limit report two 5 --reason calmer", "calmer")
+	wait(1, 5)
+	s.must("limit source db 2", "source/db")
+	slots(2)
+	s.must("limit report two reset", "true")
+	wait(0, 6)
+	s.must("limit source db reset", "true")
+	release()
+	for _, v := range s.Jobs.Wait(ids...) {
+		if v.Status != report.Success || v.Attempt != 1 {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.must("limit report two reset", "false")
+	s.Jobs.Idle()
+	for _, command := range []string{"limit source none 1", "limit report two 0", "limit report two 10001", "limit source db x",
+		"limit source db 1 --for 1h --until 2999-01-02T03:04:05Z"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitUsage {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
 	}
 }

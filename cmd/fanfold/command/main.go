@@ -109,8 +109,8 @@ of a newer release.`,
 	root.AddCommand(
 		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f),
 		newList(&f), newFloods(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
-		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f), newAudit(&f),
-		newUser(),
+		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f), newLimit(&f),
+		newAudit(&f), newUser(),
 		newInit(&f), newValidate(&f), newConfig(&f), newExplain(&f), newTest(&f), newDoctor(&f), newMigrate(&f),
 		newRepartition(&f), newDemo(&f), newVersion(&f),
 	)

@@ -139,7 +139,7 @@ func TestRepartition(t *testing.T) {
 		}
 	}
 	for i, p := range s.Partitions {
-		if n := s.Redis.HLen(t.Context(), p.Keys.Paused).Val(); n != 1 {
+		if n := s.Redis.HLen(t.Context(), p.Keys.Holds).Val(); n != 1 {
 			t.Errorf("partition %d knows %d pauses", i, n)
 		}
 	}

@@ -130,12 +130,12 @@ func TestPauseSource(t *testing.T) {
 		}
 	}
 	for _, p := range s.Partitions { // as if its time had come
-		text := s.Redis.HGet(t.Context(), p.Keys.Paused, "source/db").Val()
+		text := s.Redis.HGet(t.Context(), p.Keys.Holds, "source/db").Val()
 		changed := regexp.MustCompile(`"until":\d+`).ReplaceAllString(text, `"until":1`)
 		if changed == text {
 			t.Fatal(text)
 		}
-		s.Redis.HSet(t.Context(), p.Keys.Paused, "source/db", changed)
+		s.Redis.HSet(t.Context(), p.Keys.Holds, "source/db", changed)
 	}
 	for _, v := range s.Jobs.Wait(ids...) {
 		if v.Status != report.Success {
@@ -145,7 +145,7 @@ func TestPauseSource(t *testing.T) {
 	s.Eventually("the pause is removed", func() bool {
 		n := int64(0)
 		for _, p := range s.Partitions {
-			n += s.Redis.Exists(t.Context(), p.Keys.Paused).Val()
+			n += s.Redis.Exists(t.Context(), p.Keys.Holds).Val()
 		}
 		return n == 0
 	})
@@ -204,7 +204,7 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 		s.Jobs.Push(s.Records.Insert("two", ""))
 		return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.Redis.HDel(t.Context(), s.Partitions.First().Keys.Paused, scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.Redis.HDel(t.Context(), s.Partitions.First().Keys.Holds, scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.Eventually("all are done", func() bool {
@@ -222,7 +222,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	s.Records.InSnapshot(2)
 	s.Server.FlushAll()
 	s.Eventually("they are paused again", func() bool {
-		found, err := s.Partitions.Paused(t.Context())
+		found, err := s.Partitions.Holds(t.Context())
 		return err == nil && len(found) == 2
 	})
 }

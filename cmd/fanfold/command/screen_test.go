@@ -36,7 +36,7 @@ func TestTerminalEscapes(t *testing.T) {
 	} {
 		s.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
 	}
-	if _, err := s.Partitions.Pause(ctx, "listener/"+evil, scripts.Pause{Who: "ann" + evil, Reason: evil}); err != nil {
+	if _, err := s.Partitions.Hold(ctx, "listener/"+evil, scripts.Hold{Who: "ann" + evil, Reason: evil}); err != nil {
 		t.Fatal(err)
 	}
 	s.Redis.ZAdd(ctx, sc.Keys.Dead, redis.Z{Score: 1, Member: failed})

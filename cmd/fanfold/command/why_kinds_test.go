@@ -44,7 +44,7 @@ var whyCases = map[why.Kind]whyCase{
 	why.KindPaused: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.add("task:b")
-		w.do("HSET", w.k.Paused, "source/db", `{"since": 1763773822000, "until": 0, "who": "ann", "reason": "busy"}`)
+		w.do("HSET", w.k.Holds, "source/db", `{"since": 1763773822000, "until": 0, "who": "ann", "reason": "busy"}`)
 	}, says: "It waits for b: database db has been paused since AT by ann: busy"},
 	why.KindNoDefinition: {so: func(w *whyPlace) {
 		w.definition = "0123456789ab"

@@ -183,7 +183,7 @@ func (j Jobs) Idle() {
 		k := p.Keys
 		streams = append(streams, k.Jobs, k.Next, k.FanIn, k.FanInLarge)
 		others = append(others, k.Events, k.Audit, k.Quarantined, k.Dead, k.Delayed, k.Epoch, k.Snapshot, k.Fired,
-			k.Finished, k.WaitingFired, k.Reply, k.Paused, k.RecentTimers, k.Installation, k.Version, k.TallyCursor)
+			k.Finished, k.WaitingFired, k.Reply, k.Holds, k.RecentTimers, k.Installation, k.Version, k.TallyCursor)
 	}
 	keys := func() []string {
 		var all []string

@@ -14,16 +14,18 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Pause is why no work begins.
-type Pause struct {
+// Hold is a pause, which keeps all work from beginning, or the limit that a source or a report has instead of that of
+// the configuration.
+type Hold struct {
 	Since  time.Time
-	Until  time.Time // zero: until it is resumed
+	Until  time.Time // zero: until somebody removes it
 	Who    string    // login, or user@host
 	Reason string
+	Limit  int // 0: a pause
 }
 
-// Pauses has the pauses by member.
-type Pauses map[string]Pause
+// Holds has the holds by member.
+type Holds map[string]Hold
 
 // PausedSource is the member of a database or an API that is paused, PausedListener that of a listener, PausedReport
 // that of a report.
@@ -31,9 +33,43 @@ func PausedSource(name string) string   { return "source/" + name }
 func PausedListener(name string) string { return "listener/" + name }
 func PausedReport(name string) string   { return "report/" + name }
 
+// LimitOf returns the member that has the limit of what PausedSource or PausedReport names.
+func LimitOf(what string) string { return limits + what }
+
+const limits = "limit/"
+
+// Limit returns how many tasks of a source or jobs of a report may run, if the configuration says configured; 0: any
+// number.
+func (p Holds) Limit(what string, configured int) int {
+	if one, ok := p[LimitOf(what)]; ok {
+		return one.Limit
+	}
+	return configured
+}
+
+// Pauses returns the pauses.
+func (p Holds) Pauses() Holds {
+	return selected(p, func(member string) (string, bool) { return member, !strings.HasPrefix(member, limits) })
+}
+
+// Limits returns the limits, by what PausedSource or PausedReport names.
+func (p Holds) Limits() Holds {
+	return selected(p, func(member string) (string, bool) { return strings.CutPrefix(member, limits) })
+}
+
+func selected(p Holds, name func(member string) (string, bool)) Holds {
+	some := Holds{}
+	for member, one := range p {
+		if as, ok := name(member); ok {
+			some[as] = one
+		}
+	}
+	return some
+}
+
 // Stops returns the member whose pause keeps tasks of a listener from starting: its own one, or that of a source if
 // all sources that it reads are paused; empty: none.
-func (p Pauses) Stops(listener string, sources ...string) (member string) {
+func (p Holds) Stops(listener string, sources ...string) (member string) {
 	if _, ok := p[PausedListener(listener)]; ok {
 		return PausedListener(listener)
 	}
@@ -47,7 +83,7 @@ func (p Pauses) Stops(listener string, sources ...string) (member string) {
 }
 
 // since returns when the first pause began for which a listener may wait; zero: there is none.
-func (p Pauses) since(listener string, sources []string) (first time.Time) {
+func (p Holds) since(listener string, sources []string) (first time.Time) {
 	members := []string{PausedListener(listener)}
 	for _, source := range sources {
 		members = append(members, PausedSource(source))
@@ -60,36 +96,37 @@ func (p Pauses) since(listener string, sources []string) (first time.Time) {
 	return first
 }
 
-// maxPausesAge is the maximum age of the cached pauses.
-const maxPausesAge = 500 * time.Millisecond
+// maxHoldsAge is the maximum age of the cached holds.
+const maxHoldsAge = 500 * time.Millisecond
 
-// Paused returns what is paused.
-func (s Gate) Paused(ctx context.Context) (Pauses, error) {
-	found, ended, err := s.pauses(ctx)
+// Holds returns all pauses and limits.
+func (s Gate) Holds(ctx context.Context) (Holds, error) {
+	found, ended, err := s.all(ctx)
 	for member := range ended {
 		delete(found, member)
 	}
 	return found, err
 }
 
-// pauses returns all pauses, and those of them whose end has passed.
-func (s Gate) pauses(ctx context.Context) (all, ended Pauses, err error) {
-	now, flat, err := s.list(ctx, call(ctx, "pauses", []string{s.Keys.Paused}))
+// all returns all holds, and those of them whose end has passed.
+func (s Gate) all(ctx context.Context) (all, ended Holds, err error) {
+	now, flat, err := s.list(ctx, call(ctx, "holds", []string{s.Keys.Holds}))
 	if err != nil {
-		return nil, nil, fmt.Errorf("what is paused: %w", err)
+		return nil, nil, fmt.Errorf("pauses and limits: %w", err)
 	}
-	all, ended = Pauses{}, Pauses{}
+	all, ended = Holds{}, Holds{}
 	for pair := range slices.Chunk(flat, 2) {
 		member, _ := pair[0].(string)
 		text, _ := pair[1].(string)
 		var of struct {
 			Since, Until int64
 			Who, Reason  string
+			Limit        int
 		}
 		if err := json.Unmarshal([]byte(text), &of); err != nil {
-			return nil, nil, fmt.Errorf("pause of %s: %w: %q", member, ErrReply, text)
+			return nil, nil, fmt.Errorf("hold of %s: %w: %q", member, ErrReply, text)
 		}
-		one := Pause{Since: time.UnixMilli(of.Since), Who: of.Who, Reason: of.Reason}
+		one := Hold{Since: time.UnixMilli(of.Since), Who: of.Who, Reason: of.Reason, Limit: of.Limit}
 		if of.Until > 0 {
 			one.Until = time.UnixMilli(of.Until)
 		}
@@ -100,8 +137,8 @@ func (s Gate) pauses(ctx context.Context) (all, ended Pauses, err error) {
 	return all, ended, nil
 }
 
-// Recent returns what is paused. The answer can be up to half a second old, and is shared: do not change it.
-func (s Gate) Recent(ctx context.Context) (Pauses, error) { return s.paused.Get(ctx, struct{}{}) }
+// Recent returns all pauses and limits. The answer can be up to half a second old, and is shared: do not change it.
+func (s Gate) Recent(ctx context.Context) (Holds, error) { return s.holds.Get(ctx, struct{}{}) }
 
 // IsPaused tells whether a member is paused, as Recent knows it.
 func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
@@ -110,47 +147,46 @@ func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
 	return ok, err
 }
 
-// pause pauses a member until a time, or replaces its pause, and returns since when it is paused.
-func (s Gate) pause(ctx context.Context, member string, of Pause) (since time.Time, err error) {
+// hold sets a hold, or replaces one, and returns since when it is there.
+func (s Gate) hold(ctx context.Context, member string, of Hold) (since time.Time, err error) {
 	until := int64(0)
 	if !of.Until.IsZero() {
 		until = of.Until.UnixMilli()
 	}
-	at, err := s.outcome(ctx, call(ctx, "pause", []string{s.Keys.Paused}, member, until, of.Who, of.Reason))
+	at, err := s.outcome(ctx, call(ctx, "hold", []string{s.Keys.Holds}, member, until, of.Who, of.Reason, of.Limit))
 	if err != nil {
-		return since, fmt.Errorf("pause %s: %w", member, err)
+		return since, fmt.Errorf("hold %s: %w", member, err)
 	}
 	return time.UnixMilli(int64(at)), nil
 }
 
-// resume ends a pause, and returns how many ids of a report it pushed; none of one that is limited. Late says that the
-// end of the pause has passed: one that was replaced meanwhile stays.
-func (s Gate) resume(ctx context.Context, member string, all Pauses, limited, late bool) (released int, err error) {
+// unhold ends a hold, and returns how many ids of a paused report it pushed; none of one that is limited. Late says
+// that the end of the hold has passed: one that was replaced meanwhile stays.
+func (s Gate) unhold(ctx context.Context, member string, all Holds, limited, late bool) (released int, err error) {
 	report, isReport := strings.CutPrefix(member, PausedReport(""))
 	release := func(now bool) {
 		if err == nil && isReport && !limited && now {
 			released, err = s.ReleaseAll(ctx, report)
 		}
 	}
-	if !isReport {
+	if !isReport && !strings.HasPrefix(member, limits) {
 		err = s.extendAll(ctx, all)
 	}
 	release(late) // before, so that it is repeated after a crash: a pause that has ended keeps no more ids
 	if err == nil {
-		if err = s.send(ctx, call(ctx, "resume", []string{s.Keys.Paused}, member, late)); err != nil {
-			err = fmt.Errorf("resume %s: %w", member, err)
+		if err = s.send(ctx, call(ctx, "unhold", []string{s.Keys.Holds}, member, late)); err != nil {
+			err = fmt.Errorf("end the hold of %s: %w", member, err)
 		}
 	}
 	release(!late)
 	return released, err
 }
 
-// EndPauses resumes what was paused until a time that has passed. Limited says which reports have a limit of running
-// jobs.
-func (s Gate) EndPauses(ctx context.Context, limited func(report string) bool) error {
-	all, ended, err := s.pauses(ctx)
+// EndHolds ends the holds whose time has passed. Limited says which reports have a limit of running jobs.
+func (s Gate) EndHolds(ctx context.Context, limited func(report string) bool) error {
+	all, ended, err := s.all(ctx)
 	for member := range ended {
-		_, failed := s.resume(ctx, member, all, limited(strings.TrimPrefix(member, PausedReport(""))), true)
+		_, failed := s.unhold(ctx, member, all, limited(strings.TrimPrefix(member, PausedReport(""))), true)
 		err = errors.Join(err, failed)
 	}
 	return err
@@ -158,7 +194,7 @@ func (s Gate) EndPauses(ctx context.Context, limited func(report string) bool) e
 
 // extendAll moves the deadlines of the jobs that wait for what is paused, if their reports are
 // configured so.
-func (s Gate) extendAll(ctx context.Context, found Pauses) error {
+func (s Gate) extendAll(ctx context.Context, found Holds) error {
 	// A job that starts from now on has hardly waited.
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines, 0, -1).Result()
 	if err != nil {
@@ -174,7 +210,7 @@ func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 
 // extend moves the deadline of a job that waits for a listener that is paused: OK,
 // Busy if it does not move, or Gone. At least min is left then.
-func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
+func (s Gate) extend(ctx context.Context, id string, paused Holds, min time.Duration) (Outcome, error) {
 	have := redis.NewSliceCmd(ctx, "hmget", s.Keys.Job(id), "waits", "job", "listeners")
 	if err := s.send(ctx, have); err != nil {
 		return 0, err
@@ -208,11 +244,31 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	if _, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Waiting(report)}, id, 0)); err != nil {
 		return err
 	}
-	// Read after that: a resume of the report may have released the others before this one was
-	// added, or may be removing this one after pushing it.
-	found, err := s.Paused(ctx)
-	if _, ok := found[PausedReport(report)]; err == nil && !ok {
-		s.paused.Forget() // an id that is released now must not be parked again
+	return s.recheck(ctx, report, id, func(p Holds) bool {
+		_, ok := p[PausedReport(report)]
+		return ok
+	})
+}
+
+// Queue keeps the id of a record that has no slot, until Release. Configured is the limit of its report in the
+// configuration.
+func (s Gate) Queue(ctx context.Context, report, id string, configured int) error {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Keys.Waiting(report), "nx", now.UnixMilli(), id)); err != nil {
+		return err
+	}
+	return s.recheck(ctx, report, id, func(p Holds) bool { return p.Limit(PausedReport(report), configured) > 0 })
+}
+
+// recheck pushes an id that was added to those that wait, if nothing holds it. The hold of its report may have ended,
+// and the others may have been released, before this one was added; or this one is being removed after it was pushed.
+func (s Gate) recheck(ctx context.Context, report, id string, held func(Holds) bool) error {
+	found, err := s.Holds(ctx)
+	if err == nil && !held(found) {
+		s.holds.Forget() // an id that is released now must not be kept again
 		if err = (Streams{s.conn}).Push(ctx, map[string]string{"id": id}); err == nil {
 			err = s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Waiting(report), id))
 		}

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func setPause(t *testing.T, s *Scripts, member string, since, ended time.Duratio
 		until = time.Now().Add(-ended).UnixMilli()
 	}
 	text := fmt.Sprintf(`{"since": %d, "until": %d, "who": "ann", "reason": "busy"}`, time.Now().Add(-since).UnixMilli(), until)
-	if err := s.rdb.HSet(t.Context(), s.Keys.Paused, member, text).Err(); err != nil {
+	if err := s.rdb.HSet(t.Context(), s.Keys.Holds, member, text).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,14 +83,14 @@ func TestADeadlineWaits(t *testing.T) {
 	if at := wakesAt(t, s); at != state.Deadline.UnixMilli() {
 		t.Errorf("the wake key ends at %d, the deadline is %d", at, state.Deadline.UnixMilli())
 	}
-	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); !was || err != nil {
+	if was, _, err := (Partitions{s}).Unhold(ctx, PausedListener("a"), false); !was || err != nil {
 		t.Fatal(was, err)
 	}
 	again, err := s.Jobs.Read(ctx, "1")
 	if err != nil || again.Deadline.Sub(state.Deadline) > time.Minute {
 		t.Errorf("moved again by %s %v", again.Deadline.Sub(state.Deadline), err)
 	}
-	if was, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); was || err != nil {
+	if was, _, err := (Partitions{s}).Unhold(ctx, PausedListener("a"), false); was || err != nil {
 		t.Errorf("resumed twice: %v %v", was, err)
 	}
 	// From now on it fails as others.
@@ -150,11 +151,11 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	since, err := (Partitions{s}).Pause(ctx, PausedReport("r"), Pause{})
+	since, err := (Partitions{s}).Hold(ctx, PausedReport("r"), Hold{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := (Partitions{s}).Pause(ctx, PausedReport("r"), Pause{}); err != nil || !again.Equal(since) {
+	if again, err := (Partitions{s}).Hold(ctx, PausedReport("r"), Hold{}); err != nil || !again.Equal(since) {
 		t.Errorf("paused since %v, and then since %v %v", since, again, err)
 	}
 	if paused, err := s.Gate.IsPaused(ctx, PausedReport("r")); !paused || err != nil {
@@ -169,7 +170,7 @@ func TestParked(t *testing.T) {
 	if n := client.XLen(ctx, s.Keys.Jobs).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
-	was, n, err := (Partitions{s}).Resume(ctx, PausedReport("r"), false)
+	was, n, err := (Partitions{s}).Unhold(ctx, PausedReport("r"), false)
 	if !was || n != 3 || err != nil {
 		t.Error(was, n, err)
 	}
@@ -203,14 +204,14 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 	p := Partitions{New(Options{Redis: client}), New(Options{Redis: there})}
 	paused := func(s *Scripts, member string, want bool) {
 		t.Helper()
-		if is, err := s.rdb.HExists(ctx, s.Keys.Paused, member).Result(); is != want {
+		if is, err := s.rdb.HExists(ctx, s.Keys.Holds, member).Result(); is != want {
 			t.Errorf("%s: %v", member, err)
 		}
 	}
 	members := []string{PausedListener("a"), PausedReport("r")}
 	away.Stop()
 	for _, member := range members {
-		if since, err := p.Pause(ctx, member, Pause{}); err == nil || !strings.HasPrefix(err.Error(), "partition 0: ") || since.IsZero() {
+		if since, err := p.Hold(ctx, member, Hold{}); err == nil || !strings.HasPrefix(err.Error(), "partition 0: ") || since.IsZero() {
 			t.Errorf("%v %v", since, err)
 		}
 		paused(p[1], member, true)
@@ -219,16 +220,16 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, member := range members {
-		if since, err := p.Pause(ctx, member, Pause{}); err != nil || since.IsZero() {
+		if since, err := p.Hold(ctx, member, Hold{}); err != nil || since.IsZero() {
 			t.Errorf("%v %v", since, err)
 		}
 		paused(p[0], member, true)
 	}
 	away.Stop()
-	if was, _, err := p.Resume(ctx, PausedListener("a"), false); !was || err == nil {
+	if was, _, err := p.Unhold(ctx, PausedListener("a"), false); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
-	if was, _, err := p.Resume(ctx, PausedReport("r"), false); !was || err == nil {
+	if was, _, err := p.Unhold(ctx, PausedReport("r"), false); !was || err == nil {
 		t.Errorf("%v %v", was, err)
 	}
 	if err := away.Start(ctx); err != nil {
@@ -238,7 +239,7 @@ func TestPausesWhileAPartitionIsAway(t *testing.T) {
 		paused(p[1], member, false)
 		paused(p[0], member, true)
 	}
-	if found, err := p.Paused(ctx); err != nil || len(found) != 2 {
+	if found, err := p.Holds(ctx); err != nil || len(found) != 2 {
 		t.Errorf("%v %v", found, err)
 	}
 }
@@ -251,7 +252,7 @@ func TestPausesEnd(t *testing.T) {
 	s.sources = map[string][]string{"a": {"db", "db2"}}
 	ctx := t.Context()
 	before := pausedJob(t, s, client, true, -time.Minute, 0)
-	if _, _, err := (Partitions{s}).Resume(ctx, PausedListener("a"), false); err != nil {
+	if _, _, err := (Partitions{s}).Unhold(ctx, PausedListener("a"), false); err != nil {
 		t.Fatal(err)
 	}
 	setPause(t, s, PausedSource("db"), 10*time.Minute, time.Minute)
@@ -262,7 +263,7 @@ func TestPausesEnd(t *testing.T) {
 		client.ZAdd(ctx, s.Keys.Waiting(report), redis.Z{Member: report + "2", Score: 1})
 		until := time.Now().Add(-ended)
 		setPause(t, s, PausedReport(report), time.Hour, ended)
-		if of, err := s.Gate.Paused(ctx); err != nil || of[PausedReport(report)].Until.IsZero() != (ended > 0) {
+		if of, err := s.Gate.Holds(ctx); err != nil || of[PausedReport(report)].Until.IsZero() != (ended > 0) {
 			t.Errorf("%s until %v: %v %v", report, until, of, err)
 		}
 	}
@@ -273,21 +274,21 @@ func TestPausesEnd(t *testing.T) {
 	if got, _, err := s.Jobs.Expire(ctx, "1"); got != Busy || err != nil {
 		t.Errorf("the job is not given the time of the pause: %v %v", got, err)
 	}
-	all, _, err := s.Gate.pauses(ctx)
+	all, _, err := s.Gate.all(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Gate.resume(ctx, PausedReport("again"), all, true, true); err != nil {
+	if _, err := s.Gate.unhold(ctx, PausedReport("again"), all, true, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Gate.EndPauses(ctx, func(report string) bool { return report == "limited" }); err != nil {
+	if err := s.Gate.EndHolds(ctx, func(report string) bool { return report == "limited" }); err != nil {
 		t.Fatal(err)
 	}
 	state, err := s.Jobs.Read(ctx, "1")
 	if moved := state.Deadline.Sub(before); err != nil || moved < 10*time.Minute || moved > 11*time.Minute {
 		t.Errorf("moved by %s %v", moved, err)
 	}
-	if left := client.HKeys(ctx, s.Keys.Paused).Val(); fmt.Sprint(left) != "[report/again]" {
+	if left := client.HKeys(ctx, s.Keys.Holds).Val(); fmt.Sprint(left) != "[report/again]" {
 		t.Error(left)
 	}
 	for report, want := range map[string]int64{"r": 0, "limited": 1, "again": 1} {
@@ -300,7 +301,7 @@ func TestPausesEnd(t *testing.T) {
 // TestStops: a listener stops with its pause, or if all of its sources are paused.
 func TestStops(t *testing.T) {
 	t.Parallel()
-	p := Pauses{PausedSource("db"): {Since: time.UnixMilli(2)}, PausedListener("b"): {Since: time.UnixMilli(1)}}
+	p := Holds{PausedSource("db"): {Since: time.UnixMilli(2)}, PausedListener("b"): {Since: time.UnixMilli(1)}}
 	for want, got := range map[string]string{
 		"source/db": p.Stops("a", "db"), "listener/b": p.Stops("b", "other"), " ": p.Stops("a", "db", "other") + " ",
 		"": p.Stops("a"),
@@ -311,5 +312,51 @@ func TestStops(t *testing.T) {
 	}
 	if at := p.since("b", []string{"db"}); at != time.UnixMilli(1) {
 		t.Error(at)
+	}
+}
+
+// TestALimit holds instead of that of the configuration until its end, or until it is removed, and is no pause.
+func TestALimit(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx, source, report, all := t.Context(), PausedSource("db"), PausedReport("r"), Partitions{s}
+	for what, n := range map[string]int{source: 2, report: 3} {
+		if _, err := all.Hold(ctx, LimitOf(what), Hold{Limit: n, Who: "ann", Reason: "busy"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := all.Holds(ctx)
+	if err != nil || found.Limit(source, 7) != 2 || found.Limit(report, 0) != 3 || found.Limit(PausedSource("other"), 7) != 7 {
+		t.Errorf("%+v %v", found, err)
+	}
+	if len(found.Pauses()) != 0 || found.Stops("a", "db") != "" || found.Limits()[source].Reason != "busy" {
+		t.Errorf("%+v", found)
+	}
+	// An id that has no slot waits while the limit holds.
+	if err := s.Gate.Queue(ctx, "r", "1", 0); err != nil || client.XLen(ctx, s.Keys.Jobs).Val() != 0 {
+		t.Error(err, "it was pushed")
+	}
+	until := Hold{Limit: 3, Until: time.Now().Add(-time.Second)}
+	if _, err := all.Hold(ctx, LimitOf(report), until); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := all.Holds(ctx); err != nil || found.Limit(report, 0) != 0 {
+		t.Errorf("it holds after its end: %+v %v", found, err)
+	}
+	if err := s.Gate.EndHolds(ctx, func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if left := client.HKeys(ctx, s.Keys.Holds).Val(); !slices.Equal(left, []string{LimitOf(source)}) {
+		t.Errorf("%v are left", left)
+	}
+	// The id of a process that did not know that yet.
+	if err := s.Gate.Queue(ctx, "r", "2", 0); err != nil || client.XLen(ctx, s.Keys.Jobs).Val() != 1 {
+		t.Error(err, "it was not pushed")
+	}
+	if ids, err := s.Gate.Waiting(ctx, "r", 5); err != nil || !slices.Equal(ids, []string{"1"}) {
+		t.Errorf("%v wait: %v", ids, err)
+	}
+	if was, _, err := all.Unhold(ctx, LimitOf(source), false); !was || err != nil || client.Exists(ctx, s.Keys.Holds).Val() != 0 {
+		t.Error(was, err)
 	}
 }
