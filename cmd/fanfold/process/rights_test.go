@@ -289,6 +289,7 @@ func TestNothingOfOthers(t *testing.T) {
 	check("/api/v1"+shared+"/file", scoped, "4711")
 	check(shared, scoped, path, `"/jobs/4711"`)
 	check("/records", scoped, path)
+	check("/reports", scoped, `href="/reports/slow"`) // the page refuses who does not see all records
 	check("/jobs/"+ids["PENDING"], scoped, "was not pushed", "See for yourself", "fanfold submit")
 	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": false, "viewer": false, "oncall": true}, "<td>oncall")
 	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": true, "viewer": true}, "cancelled in the dashboard: not needed")
