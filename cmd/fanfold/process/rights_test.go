@@ -307,3 +307,18 @@ func TestNothingOfOthers(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 }
+
+// TestPageOfOtherReports: a link that lists a person's exports of other reports is for who may download them, too.
+func TestPageOfOtherReports(t *testing.T) {
+	t.Parallel()
+	p := open(t, strings.Replace(orderReports, "language: en}", fmt.Sprintf(`users_file: %q, groups: {
+  one: {users: [ann], may: [order, download], reports: [slow], own: true},
+  all: {users: [ben], may: [order, download], own: true}}}`, usersFile(t, "ann", "ben")), 1))
+	nobody := browse(t, p)
+	for name, want := range map[string]bool{"ann": false, "ben": true} {
+		code, text, _ := nobody.as(name, name+"-password").ask("POST", "/api/v1/reports/slow/jobs")
+		if code != http.StatusCreated || strings.Contains(text, `"page":"https://reports.example.com/r/`) != want {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+}
