@@ -89,8 +89,23 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	document := b.described()
 	var there, here []string
 	for path, item := range document.Paths.Map() {
-		for method := range item.Operations() {
+		for method, of := range item.Operations() {
 			there = append(there, method+" "+path)
+			needs, want := document.Security, openapi3.SecurityRequirements{{"user": {}}, {"service": {}}, {}}
+			if of.Security != nil {
+				needs = *of.Security
+			}
+			if strings.HasPrefix(path, "/tasks/") {
+				want = openapi3.SecurityRequirements{{"token": {}}}
+			}
+			if !reflect.DeepEqual(needs, want) {
+				t.Errorf("%s %s needs %v, not %v", method, path, needs, want)
+			}
+		}
+	}
+	for name, scheme := range map[string]string{"user": "basic", "service": "bearer", "token": "bearer"} {
+		if of := document.Components.SecuritySchemes[name]; of == nil || of.Value.Type != "http" || of.Value.Scheme != scheme {
+			t.Errorf("the scheme %s: %+v", name, of)
 		}
 	}
 	for _, one := range routes {

@@ -289,6 +289,7 @@ func TestNothingOfOthers(t *testing.T) {
 	check("/api/v1"+shared+"/file", scoped, "4711")
 	check(shared, scoped, path, `"/jobs/4711"`)
 	check("/records", scoped, path)
+	check("/reports", scoped, `href="/reports/slow"`) // the page refuses who does not see all records
 	check("/jobs/"+ids["PENDING"], scoped, "was not pushed", "See for yourself", "fanfold submit")
 	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": false, "viewer": false, "oncall": true}, "<td>oncall")
 	check("/jobs/"+ids["cancelled"], map[string]bool{"ann": true, "viewer": true}, "cancelled in the dashboard: not needed")
@@ -304,5 +305,20 @@ func TestNothingOfOthers(t *testing.T) {
 	check("/records", scoped, "file_download_record")
 	if code, text, _ := as("ann").ask("GET", "/records"); code != http.StatusBadGateway || !strings.Contains(text, "A server does not answer.") {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// TestPageOfOtherReports: a link that lists a person's exports of other reports is for who may download them, too.
+func TestPageOfOtherReports(t *testing.T) {
+	t.Parallel()
+	p := open(t, strings.Replace(orderReports, "language: en}", fmt.Sprintf(`users_file: %q, groups: {
+  one: {users: [ann], may: [order, download], reports: [slow], own: true},
+  all: {users: [ben], may: [order, download], own: true}}}`, usersFile(t, "ann", "ben")), 1))
+	nobody := browse(t, p)
+	for name, want := range map[string]bool{"ann": false, "ben": true} {
+		code, text, _ := nobody.as(name, name+"-password").ask("POST", "/api/v1/reports/slow/jobs")
+		if code != http.StatusCreated || strings.Contains(text, `"page":"https://reports.example.com/r/`) != want {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
 	}
 }
