@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -148,7 +147,7 @@ func (s finisher) PruneHistory(ctx context.Context) (more bool, err error) {
 }
 
 // CheckHistory checks that histories can be kept: that a row can be inserted, replaced, read and deleted. It changes
-// nothing. It returns recovery.ErrNoTables if not.
+// nothing.
 func (s finisher) CheckHistory(ctx context.Context) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -172,9 +171,6 @@ func (s finisher) CheckHistory(ctx context.Context) error {
 		if err := do(); err != nil {
 			if of, ok := errors.AsType[notKept](err); ok {
 				err = of.error
-			}
-			if s.kind.Is(err, NoTable|Denied) {
-				err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 			}
 			return fmt.Errorf("table %s: %w", s.beside(historyTable), err)
 		}

@@ -2,7 +2,6 @@ package record_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/recovery"
 	. "github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -155,7 +153,7 @@ func TestNoHistory(t *testing.T) {
 				if _, err := s.PruneHistory(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if err := s.CheckHistory(t.Context()); errors.Is(err, recovery.ErrNoTables) != c.missing {
+				if err := s.CheckHistory(t.Context()); (err != nil) != c.missing {
 					t.Errorf("the check says %v", err)
 				}
 			})
