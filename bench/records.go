@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/record"
@@ -31,7 +32,7 @@ func filledTable(ctx context.Context, m *testenv.Database, round, jobs int) (*re
 	if _, err := db.ExecContext(ctx, "INSERT INTO "+report.DefaultTable+" (id, report) SELECT seq, 'bench' FROM seq_1_to_"+strconv.Itoa(jobs)); err != nil {
 		return nil, nil, err
 	}
-	store, err := record.New(db, report.Records{})
+	store, err := record.New(db, report.Records{History: 30 * 24 * time.Hour})
 	ids := make([]string, jobs)
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
@@ -23,6 +25,9 @@ type file struct {
 	APIs []apiFields `yaml:"apis" included:""`
 	// The table of the records
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
+	// How long what a job did is kept after its end, for its page: steps, tries, rows and times. `0` keeps nothing. See
+	// [History](#history)
+	History time.Duration `yaml:"history" default:"30d" min:"0s" max:"3650d"`
 	// Where files go: a URL, or these fields. See [Sink](#sink)
 	Sink report.Sink `yaml:"sink" unset:"required"`
 	// Where the rows of large listeners lie while their job runs: a URL, or these fields. See [Spool](#spool)

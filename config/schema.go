@@ -72,12 +72,12 @@ var expandable = object{"type": "string", "pattern": `\$\{`}
 // matching is the schema of a text with a form, or with a variable.
 func matching(form string) object { return object{"type": "string", "pattern": form + `|\$\{`} }
 
-const durations = `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$`
+const durations = `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$|^[0-9]{1,4}d$`
 
 // forms are the forms of types that are written as a text.
 var forms = map[reflect.Type]string{
 	reflect.TypeFor[time.Duration]():   durations,
-	reflect.TypeFor[report.Every]():    durations + `|^[1-9][0-9]{0,3}(d|w|mo)$`,
+	reflect.TypeFor[report.Every]():    durations + `|^[1-9][0-9]{0,3}(w|mo)$`,
 	reflect.TypeFor[report.Cron]():     `^\s*(\S+\s+){4}\S+\s*$`,
 	reflect.TypeFor[report.Rate]():     report.RateForm,
 	reflect.TypeFor[report.JSONPath](): `^\$`,

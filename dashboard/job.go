@@ -200,7 +200,7 @@ func (p *jobPages) plan(v inspect.Job, m *sink.Manifest) *picture {
 	switch {
 	case m != nil:
 		of.AddManifest(*m)
-	case v.Job != "" && !v.Status.HasFile() && !v.Orphan:
+	case v.Definition != "" && !v.Status.HasFile() && !v.Orphan:
 		of.AddJob(v, func(l inspect.Listener) string { return l.State })
 		if of.Other != "" {
 			return nil

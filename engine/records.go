@@ -45,6 +45,8 @@ type Run struct {
 	// Next is the attempt that Start gives the record, because Redis knows a later one of this id
 	// than the row; 0: Attempt+1.
 	Next int64
+	// Did is what its job did, which the change to a final status stores, too; nil: no job ran.
+	Did *History
 }
 
 // Records is the store of records. Every change has a condition: the row must still be in the state

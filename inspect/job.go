@@ -30,7 +30,7 @@ type Job struct {
 	Bytes    int64         `json:"bytes,omitempty"`   // of its data in Redis, while it runs
 	Spooled  int64         `json:"spooled,omitempty"` // of its data in the spool, while it runs
 	Orphan   bool          `json:"orphan,omitempty"`  // no process has the definition of the job
-	// Definition is that of the state in Redis; empty: there is none of this attempt.
+	// Definition is that of the job; empty: neither Redis nor its history knows this attempt.
 	Definition string `json:"-"`
 	// SharedWith is the id of the job whose file the record has, or for which it waits (once); empty: none.
 	SharedWith string     `json:"shared_with,omitempty"`
@@ -41,7 +41,7 @@ type Job struct {
 	Pauses     []string   `json:"-"`                // the same, as texts for people
 	Paused     []string   `json:"paused,omitempty"` // that it waits for: report/, listener/ or source/<name>
 	Listeners  []Listener `json:"listeners,omitempty"`
-	FanIn      *Listener  `json:"fan_in,omitempty"` // once the job waits for it
+	FanIn      *Listener  `json:"fan_in,omitempty"` // once the job waits for it; if it has ended: see engine.History
 	Kept       *Kept      `json:"kept,omitempty"`   // for the next attempt of a job that ended without a file
 
 	Parameters json.RawMessage `json:"parameters,omitempty"` // of the record, if they are JSON
@@ -116,7 +116,7 @@ type Listener struct {
 	Parts int64  `json:"parts,omitempty"`      // in which it is read, into the spool; 0: at once
 	Read  int64  `json:"parts_read,omitempty"` // of Parts; while it is read
 	Tries int64  `json:"tries"`
-	Owner string `json:"owner,omitempty"`
+	Owner string `json:"owner,omitempty"` // that runs it, or has run it last
 	// Reused is the attempt that has read its dataset; 0: this one
 	Reused int64 `json:"reused_from,omitempty"`
 	// AsOf is when an earlier job has read the rows that it has instead of its own, because of Why
@@ -125,8 +125,8 @@ type Listener struct {
 	Next *time.Time `json:"next,omitempty"` // end of its wait
 	Why  string     `json:"why,omitempty"`  // what it waits for, or the error of its last try
 
-	Began *time.Time `json:"began,omitempty"` // start of its last try, if Redis knows it; while the job runs
-	Ended *time.Time `json:"ended,omitempty"` // when it was done; while the job runs
+	Began *time.Time `json:"began,omitempty"` // start of its last try, if it is known
+	Ended *time.Time `json:"ended,omitempty"` // when it was done, or was stopped with its job
 
 	Waits bool `json:"-"` // Why is what it waits for, not an error
 }

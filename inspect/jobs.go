@@ -56,6 +56,19 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 			v.Turn = &Turn{at.Class, at.Lane, at.Before, at.Queue, at.Running}
 		}
 	}
+	if r.Status.Final() {
+		h, err := j.o.Records.History(ctx, id, r.Attempt)
+		switch {
+		case err != nil:
+			return v, err
+		case h != nil && h.Status == r.Status: // otherwise a retry was cancelled before it started
+			if state != nil && state.Attempt == r.Attempt {
+				v.Job = state.Status
+			}
+			v.addHistory(*h)
+			return v, nil
+		}
+	}
 	if state == nil || state.Attempt != r.Attempt {
 		return v, nil
 	}

@@ -24,14 +24,14 @@ const (
 	skew = time.Minute
 )
 
-// Times sets Started and Duration of jobs if they are known: for running jobs from their state, for
-// ended jobs from the newest events. It takes two round trips per partition for any number of jobs.
-// For one job it reads the events before its end, a few at a time.
+// Times sets Started and Duration of jobs if they are known and Get has not set them: for running jobs
+// from their state, for ended jobs from the newest events. It takes two round trips per partition for
+// any number of jobs. For one job it reads the events before its end, a few at a time.
 func (j Jobs) Times(ctx context.Context, jobs ...*Job) error {
 	running, ended := map[*scripts.Scripts][]*Job{}, map[*scripts.Scripts]map[string]*Job{}
 	for _, v := range jobs {
 		switch s := j.o.Scripts.Of(v.ID); {
-		case v.Attempt == 0, v.Status.Final() && v.Ended == nil:
+		case v.Attempt == 0, v.Status.Final() && (v.Ended == nil || v.Started != nil): // its history has them
 		case !v.Status.Final():
 			running[s] = append(running[s], v)
 		case ended[s] == nil:

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/fanfold/fanfold/engine/trigger"
-
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/trigger"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -44,7 +44,13 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 		} else {
 			outcome = "cancelled"
-			ok, err := j.in.Records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
+			run := engine.Run{ID: id, Attempt: r.Attempt, Pending: true}
+			if runs {
+				if run.Did, err = did(ctx, j.in, r); err != nil {
+					return "", err
+				}
+			}
+			ok, err := j.in.Records.Cancel(ctx, run, reason)
 			if err != nil {
 				return "", err
 			}
@@ -98,6 +104,15 @@ func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bo
 		return true, notCancelled(r.ID, "its job is already failing")
 	}
 	return outcome != scripts.Gone, nil
+}
+
+// did returns what the job of a record has done until it was cancelled; nil: it has ended meanwhile.
+func did(ctx context.Context, in *inspect.Inspector, r engine.Record) (*engine.History, error) {
+	state, err := in.Jobs.State(ctx, r.ID)
+	if err != nil || state == nil || state.Attempt != r.Attempt || !state.Runs() {
+		return nil, err
+	}
+	return engine.HistoryOf(state.State, nil, report.Cancelled), nil
 }
 
 // finish does for a cancelled record without a job what an engine does when a job ends: it writes the

@@ -25,7 +25,9 @@ type change struct {
 	to      report.Status
 	set     map[string]any // further columns by Fanfold's names; columns that the table lacks are left out
 	whole   bool           // if not all of the records can be changed, none is
-	retried Class          // errors after which the UPDATE is repeated
+	// with runs in the same transaction, if all of the records were changed. If it fails, none is; nil: nothing.
+	with    func(ctx context.Context, tx *sql.Tx) error
+	retried Class // errors after which the UPDATE is repeated
 }
 
 // each has one value of a column for every record of a change.
@@ -69,7 +71,7 @@ func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error
 	statement := s.sql("UPDATE {table} SET " + set.String() + "{status} = ?, {updated} = {now} WHERE {id} IN (" +
 		marks(len(c.of)) + ") AND COALESCE({attempt}, 0) = {int} AND COALESCE({status}) IN (" + marks(len(c.from)) + "){filter}")
 	return repeated(ctx, s.kind, func() (int64, error) {
-		if !c.whole || len(c.of) == 1 {
+		if c.with == nil && (!c.whole || len(c.of) == 1) {
 			return changed(s.db.ExecContext(ctx, statement, args...))
 		}
 		tx, err := s.db.BeginTx(ctx, nil)
@@ -79,7 +81,12 @@ func (s *mapping) update(ctx context.Context, l *layout, c change) (int64, error
 		defer tx.Rollback()
 		n, err := changed(tx.ExecContext(ctx, statement, args...))
 		if err == nil && n == int64(len(c.of)) {
-			err = tx.Commit()
+			if c.with != nil {
+				err = c.with(ctx, tx)
+			}
+			if err == nil {
+				err = tx.Commit()
+			}
 		}
 		return n, err
 	}, c.retried)

@@ -44,6 +44,9 @@
 // makes: which memory Redis has, a snapshot of what is due later, and since when the
 // sink is swept without a gap. The Store is that of engine/recovery on them.
 //
+// fanfold_history has what every job did, which is inserted in the transaction of its
+// final status. If that is not possible, the record becomes final without it.
+//
 // # Grants
 //
 // SELECT on the mapped columns and on those of the filter; UPDATE on status,

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	Ancient      = ancient
-	Pruned       = pruned
-	MaxSuccesses = maxSuccesses
+	Ancient       = ancient
+	Pruned        = pruned
+	MaxSuccesses  = maxSuccesses
+	PrunedHistory = prunedHistory
 )
 
 // Repeated is repeated.

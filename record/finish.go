@@ -101,12 +101,12 @@ func (s finisher) finish(ctx context.Context, l *layout, run engine.Run, file st
 	if !ok {
 		return false, nil
 	}
-	c.of, c.attempt, c.retried = []named{{arg: id}}, run.Attempt, Contended
-	n, err := s.update(ctx, l, c)
+	c.of, c.attempt, c.retried = []named{{id: run.ID, arg: id}}, run.Attempt, Contended
+	n, err := s.end(ctx, l, c, run)
 	if reason, ok := c.set["error"].(string); ok && s.kind.Is(err, Unstorable) {
 		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
-		n, err = s.update(ctx, l, c)
+		n, err = s.end(ctx, l, c, run)
 	}
 	if err != nil {
 		return false, fmt.Errorf("record %s: change to %s: %w", run.ID, c.to, err)
@@ -156,11 +156,13 @@ func (s finisher) succeedTogether(batches iter.Seq[[]*success]) {
 		}
 		for of, same := range batch[0].layout.batches(runs) {
 			var files, rows each
+			var ended []engine.Run
 			for _, n := range same {
-				files, rows = append(files, ones[n.index].file), append(rows, ones[n.index].rows)
+				one := ones[n.index]
+				files, rows, ended = append(files, one.file), append(rows, one.rows), append(ended, one.run)
 			}
-			n, err := s.update(ctx, batch[0].layout, change{of: same, attempt: of.now, from: running[1:],
-				to: report.Success, set: map[string]any{"file": files, "rows": rows, "error": nil}})
+			n, err := s.end(ctx, batch[0].layout, change{of: same, attempt: of.now, from: running[1:],
+				to: report.Success, set: map[string]any{"file": files, "rows": rows, "error": nil}}, ended...)
 			if err != nil {
 				break
 			}

@@ -89,6 +89,8 @@ type SQL struct {
 	Within func(query string, left time.Duration) string
 	// Prune returns a statement that deletes the oldest rows of a ledger, at most n, that were made before {ago}.
 	Prune func(table string, n int) string
+	// Replace returns what an INSERT ends with that replaces these columns of a row whose key exists.
+	Replace func(key, columns []string) string
 	// Insert executes an INSERT and returns the value of the column id; 0: the database did not generate it.
 	Insert func(ctx context.Context, tx *sql.Tx, statement, id string, args []any) (string, error)
 	// Type returns what the driver's name of a column's type means.
@@ -110,7 +112,7 @@ type Layout struct {
 }
 
 // Beside are the quoted names of the tables beside the table of records.
-type Beside struct{ Meta, Snapshot, Firing, Request, Shared string }
+type Beside struct{ Meta, Snapshot, Firing, Request, Shared, History string }
 
 // Migration is a step. Releases that do not know it can use the tables nevertheless, such as after a
 // new table, unless it breaks them: those refuse to start. A step may find its work done.

@@ -42,6 +42,7 @@ type (
 	finisher struct {
 		reader
 		successes *group.Group[*success]
+		history   *histories
 	}
 	// metadata keeps what an installation stores beside its records.
 	metadata struct{ *mapping }
@@ -98,7 +99,7 @@ func New(db *DB, options report.Records) (*Store, error) {
 	}
 	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
 		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable),
-		"{shared}", s.beside(sharedTable)}
+		"{shared}", s.beside(sharedTable), "{history}", s.beside(historyTable)}
 	for column := range report.RecordColumns {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
@@ -113,7 +114,7 @@ func New(db *DB, options report.Records) (*Store, error) {
 	quoted = append(quoted, "{lane text}", lane)
 	s.quoted = strings.NewReplacer(quoted...)
 	read := reader{s}
-	finish := finisher{reader: read}
+	finish := finisher{reader: read, history: &histories{mapping: s, kept: options.History}}
 	finish.successes = group.New(maxSuccesses, finish.succeedTogether)
 	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}}, nil
 }

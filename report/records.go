@@ -1,5 +1,7 @@
 package report
 
+import "time"
+
 // Records describes the table of the records. The zero value is Fanfold's own table.
 type Records struct {
 	// Name of one of `databases`
@@ -18,6 +20,8 @@ type Records struct {
 	LaneColumn string
 	// ParameterBytes is the maximum size of a record's parameters; 0 means no limit.
 	ParameterBytes int64
+	// History is how long what jobs did is kept after their end; 0: it is not.
+	History time.Duration
 }
 
 // DefaultTable is the name of Fanfold's own table.

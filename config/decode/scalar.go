@@ -101,12 +101,21 @@ func outside(what, lower, upper string, tag reflect.StructTag) *report.Mistake {
 // time.Duration.
 const MaxDuration = 720 * time.Hour
 
-// parseDuration reads a duration such as 90s or 1h30m.
+// duration reads a duration such as 90s, 1h30m or 30d.
+func duration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
+}
+
+// parseDuration reads a duration.
 func parseDuration(text string, tag reflect.StructTag) (any, *report.Mistake) {
-	d, err := time.ParseDuration(text)
+	d, err := duration(text)
 	if err != nil {
 		return nil, &report.Mistake{Message: "not a duration",
-			Remedy: "Write a number with a unit, such as 500ms, 30s, 10m or 1h30m"}
+			Remedy: "Write a number with a unit, such as 500ms, 30s, 1h30m or 7d"}
 	}
 	lower, upper := cmp.Or(tag.Get("min"), "1ms"), cmp.Or(tag.Get("max"), report.ShortDuration(MaxDuration))
 	if d < mustDuration(lower) || d > mustDuration(upper) {
@@ -117,7 +126,7 @@ func parseDuration(text string, tag reflect.StructTag) (any, *report.Mistake) {
 
 // mustDuration reads a duration of a tag.
 func mustDuration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
+	d, err := duration(text)
 	if err != nil {
 		panic(err)
 	}

@@ -53,6 +53,8 @@ func (f *finisher) succeed(ctx context.Context, w *work, committed sink.Committe
 	if missing != "" {
 		status = report.Partial
 	}
+	run.Did = engine.HistoryOf(w.State, w.report, status)
+	run.Did.Rows, run.Did.Bytes, run.Did.Reason = w.file.Rows, committed.Bytes, missing
 	changed, err := onRecord(ctx, f, w.State, "finish record", func() (bool, error) {
 		if status == report.Partial {
 			return f.Records.SucceedPartly(ctx, run, url, w.file.Rows, missing)

@@ -56,8 +56,9 @@ func (f *finisher) finishFailed(ctx context.Context, w *work) step.Result {
 	if w.Outcome == string(report.Cancelled) {
 		status, end = report.Cancelled, f.Records.Cancel
 	}
+	did := engine.HistoryOf(w.State, w.report, status)
 	changed, err := onRecord(ctx, f, w.State, "fail record", func() (bool, error) {
-		return end(ctx, engine.Run{ID: w.ID, Attempt: w.Attempt}, w.Reason)
+		return end(ctx, engine.Run{ID: w.ID, Attempt: w.Attempt, Did: did}, w.Reason)
 	})
 	switch {
 	case err != nil:

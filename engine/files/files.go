@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/format"
@@ -37,6 +39,7 @@ type Options struct {
 	DeletedAge time.Duration // minimum age of those whose row was deleted; 0 means 30 days
 	Deletions  Deletions     // nil: files of deleted rows stay
 	Sharing    Sharing       // nil: no record shares the file of another
+	History    History       // nil: none is deleted
 }
 
 // Files creates and removes the files of jobs. It is safe for concurrent use.
@@ -62,13 +65,20 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 // Spool returns where large datasets lie; nil: there is none.
 func (f *Files) Spool() *spool.Spool { return f.o.Spool }
 
-// Run deletes orphaned files until ctx ends, and then returns nil. The first partition does it for
+// Run deletes orphaned files and old histories until ctx ends, and then returns nil. The first partition does it for
 // all.
 func (f *Files) Run(ctx context.Context) error {
 	if f.Scripts != f.Partitions.First() {
 		return nil
 	}
-	return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)
+	group, ctx := errgroup.WithContext(ctx)
+	if f.o.History != nil {
+		group.Go(func() error { return step.Every(ctx, f.Log, pruneEvery, "delete old histories", pruner{f}.prune) })
+	}
+	group.Go(func() error {
+		return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)
+	})
+	return group.Wait()
 }
 
 // Create begins the object of a job's file. Its errors, and those of the writer, are a step.Failure.

@@ -71,7 +71,7 @@ func newEmptied(t *testing.T, options report.Records, table string) *emptied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Files, err = files.New(e, files.Options{Sink: place, Formats: kinds.Standard().Formats, Installation: "abc234", Deletions: records.Deletions()})
+	g.Files, err = files.New(e, files.Options{Sink: place, Formats: kinds.Standard().Formats, Installation: "abc234", Deletions: records.Deletions(), History: records})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,7 @@ var checks = []check{
 	{"records to be started", []string{"redis", database, "records"}, one(checkStartable)},
 	{"file column", []string{database, "records"}, one(checkFileColumn)},
 	{"records that outlive redis", []string{database, "records"}, one(checkSnapshot)},
+	{"history", []string{database, "records"}, one(checkHistory)},
 	{"installation", []string{database, "records"}, one(checkInstallation)},
 	{"records of timers", []string{database, "records"}, one(checkTimerRecords)},
 	{"stored versions", []string{database}, one(checkVersions)},

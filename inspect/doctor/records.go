@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
+
+	"github.com/fanfold/fanfold/internal/words"
 )
 
 // checkTable checks the record table.
@@ -36,6 +38,17 @@ func checkSnapshot(ctx context.Context, d *doctor) Finding {
 		fmt.Sprintf("the snapshot has %d ids, timers and pauses", members), err,
 		"run fanfold migrate, which makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. "+
 			"Without them, delayed ids and timers are lost if Redis loses its data")
+}
+
+// checkHistory checks that what jobs did can be kept.
+func checkHistory(ctx context.Context, d *doctor) Finding {
+	kept := d.Config.Records.History
+	if kept == 0 {
+		return pass("history", "it is not kept, because history is 0")
+	}
+	return newFinding("history", Warn, "what jobs did is kept for "+words.Short(kept), d.Records.CheckHistory(ctx),
+		"run fanfold migrate, which makes the table; the account needs SELECT, INSERT, UPDATE and DELETE on it. Without "+
+			"it, jobs end as usual, and the steps of those without a file are not shown")
 }
 
 // checkTimerRecords checks that timers and schedules can insert records, if any does so.

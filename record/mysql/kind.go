@@ -66,6 +66,13 @@ var statements = record.SQL{
 	Prune: func(table string, n int) string {
 		return "DELETE FROM " + table + " WHERE made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n)
 	},
+	Replace: func(_, columns []string) string {
+		var all []string
+		for _, column := range columns {
+			all = append(all, column+" = VALUES("+column+")")
+		}
+		return " ON DUPLICATE KEY UPDATE " + strings.Join(all, ", ")
+	},
 	Insert: insert,
 	Type:   typeOf,
 }

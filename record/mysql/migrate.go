@@ -118,5 +118,22 @@ func beside(of record.Beside) []record.Migration {
 		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
 		PRIMARY KEY (records, file, id)
 	) ENGINE=InnoDB`},
+		{Description: "create table " + of.History, Statement: "CREATE TABLE IF NOT EXISTS " + of.History + ` (
+		records    VARBINARY(64) NOT NULL,
+		id         VARBINARY(64) NOT NULL,
+		attempt    BIGINT NOT NULL,
+		report     VARBINARY(64) NOT NULL,
+		definition VARBINARY(64) NOT NULL,
+		status     VARBINARY(16) NOT NULL,
+		started    BIGINT NOT NULL,
+		ended      BIGINT NOT NULL,
+		row_count  BIGINT NOT NULL,
+		bytes      BIGINT NOT NULL,
+		reason     TEXT CHARACTER SET utf8mb4 NOT NULL,
+		steps      MEDIUMTEXT CHARACTER SET utf8mb4 NOT NULL,
+		made       TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		PRIMARY KEY (records, id, attempt),
+		KEY made (made)
+	) ENGINE=InnoDB`},
 	}
 }

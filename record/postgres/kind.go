@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/dialect"
 	"github.com/fanfold/fanfold/record"
@@ -58,6 +59,13 @@ var statements = record.SQL{
 	Prune: func(table string, n int) string {
 		return "DELETE FROM " + table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + table +
 			" WHERE made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n) + " FOR UPDATE SKIP LOCKED))"
+	},
+	Replace: func(key, columns []string) string {
+		var all []string
+		for _, column := range columns {
+			all = append(all, column+" = EXCLUDED."+column)
+		}
+		return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(all, ", ")
 	},
 	Insert: insert,
 	Type:   typeOf,

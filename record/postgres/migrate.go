@@ -113,5 +113,23 @@ func beside(of record.Beside) []record.Migration {
 		made    timestamptz NOT NULL DEFAULT now(),
 		PRIMARY KEY (records, file, id)
 	)`},
+		{Description: "create table " + of.History, Statement: "CREATE TABLE IF NOT EXISTS " + of.History + ` (
+		records    varchar(64) COLLATE "C" NOT NULL,
+		id         varchar(64) COLLATE "C" NOT NULL,
+		attempt    bigint NOT NULL,
+		report     varchar(64) NOT NULL,
+		definition varchar(64) NOT NULL,
+		status     varchar(16) NOT NULL,
+		started    bigint NOT NULL,
+		ended      bigint NOT NULL,
+		row_count  bigint NOT NULL,
+		bytes      bigint NOT NULL,
+		reason     text NOT NULL,
+		steps      text NOT NULL,
+		made       timestamptz NOT NULL DEFAULT now(),
+		PRIMARY KEY (records, id, attempt)
+	)`},
+		{Description: "add index made to " + of.History,
+			Statement: "CREATE INDEX IF NOT EXISTS fanfold_history_made ON " + of.History + " (made)"},
 	}
 }
