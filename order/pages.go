@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/web"
 	"github.com/fanfold/fanfold/web/languages"
 	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // Options are the data of the pages. All fields but Frames and Log are required.
@@ -71,7 +72,7 @@ func New(o Options) *Pages {
 	p.mux.HandleFunc("GET /o/{token}/exports/{id}/file", mine{p}.export)
 	p.mux.HandleFunc("GET /o/{token}/reports/{report}", p.form)
 	p.mux.HandleFunc("POST /o/{token}/reports/{report}", p.create)
-	p.mux.HandleFunc("GET /o/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, link.ErrToken) })
+	p.mux.HandleFunc("GET /o/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, seal.ErrToken) })
 	return p
 }
 
@@ -119,7 +120,7 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 func (p *Pages) report(w http.ResponseWriter, r *http.Request, pass Pass) *report.Report {
 	of := p.o.Reports[r.PathValue("report")]
 	if of == nil || !pass.May(of.Name) {
-		p.refuse(w, r, link.ErrToken)
+		p.refuse(w, r, seal.ErrToken)
 		return nil
 	}
 	return of
@@ -128,7 +129,7 @@ func (p *Pages) report(w http.ResponseWriter, r *http.Request, pass Pass) *repor
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	in, code, key, class := p.folder.In(r), http.StatusNotFound, "invalid", "bad"
-	if errors.Is(err, link.ErrExpired) {
+	if errors.Is(err, seal.ErrExpired) {
 		code, key, class = http.StatusGone, "expired", "warn"
 	}
 	p.write(w, r, code, content{In: in, Class: class, Title: in.Say(key), Says: []string{in.Say(key + ".says")}})
