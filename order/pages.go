@@ -23,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/web/seal"
 )
 
-// Options are the data of the pages. All fields but Frames and Log are required.
+// Options are the data of the pages. All fields but User, Frames and Log are required.
 type Options struct {
 	Seal    *Sealer
 	Waiting waiting.Records
@@ -34,6 +34,8 @@ type Options struct {
 	Newest func(ctx context.Context, person, tenant string, n int) ([]engine.Record, error)
 	// Create inserts a record and pushes its id, once for a key. If only the push failed, it returns the id, too.
 	Create func(ctx context.Context, key string, of record.Request) (id string, before bool, err error)
+	// User returns the name of the user whose session a request has; empty: none. It may be nil.
+	User func(*http.Request) string
 	// Language is the code of the language for people who ask for none that the pages have.
 	Language string
 	Frames   []string     // origins of the pages that may show these in a frame
@@ -98,6 +100,7 @@ type content struct {
 	Live    bool // an export has not ended
 
 	Form *asked
+	User string // who can log out
 }
 
 // Time returns an element with a time, for the template.
@@ -164,6 +167,9 @@ func (p *Pages) content(r *http.Request, pass Pass, title string) content {
 // write answers with a complete page, or with an error.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, c content) {
 	c.Page = p.folder.Page(r)
+	if p.o.User != nil {
+		c.User = p.o.User(r)
+	}
 	p.folder.Write(w, r, code, layout, c)
 }
 

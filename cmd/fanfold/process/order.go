@@ -17,13 +17,17 @@ import (
 )
 
 // orders returns the handler of the pages to order from.
-func (p site) orders(in *inspect.Inspector, sealer *seal.Sealer, pages *waiting.Pages) http.Handler {
-	return order.New(order.Options{
+func (p site) orders(in *inspect.Inspector, door *access.Site, sealer *seal.Sealer, pages *waiting.Pages) http.Handler {
+	o := order.Options{
 		Seal: order.NewSealer(sealer), Waiting: waiting.Records{Pages: pages},
 		Reports: p.Config.Reports, Record: in.Jobs.Record,
 		Newest: in.Records.People().Newest, Create: p.Operate.Jobs.CreateOnce,
 		Language: p.Config.HTTP.Language, Frames: p.Config.HTTP.FrameAncestors, Log: p.log,
-	})
+	}
+	if form := door.Form(); form != nil {
+		o.User = form.User
+	}
+	return order.New(o)
 }
 
 // ownOrderTime is how long the link is valid to which ownOrders leads.

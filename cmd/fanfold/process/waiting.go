@@ -53,7 +53,7 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector, door *access.Sit
 	pages := waiting.New(o)
 	to.Handle("/r/", door.Links(pages))
 	if !p.Config.HTTP.ReadOnly {
-		to.Handle("/o/", door.Links(p.orders(in, sealer, pages)))
+		to.Handle("/o/", door.Links(p.orders(in, door, sealer, pages)))
 		to.Handle("GET /order", door.Login(audit.Dashboard, p.ownOrders(sealer, door.Path())))
 	}
 	if len(p.Config.HTTP.FrameAncestors) > 0 {
