@@ -206,8 +206,8 @@ func (f *Form) Login() string { return f.site.path + "/login" }
 func (f *Form) Next(path string) string {
 	odd := func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) }
 	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
-		strings.ContainsFunc(path, odd) {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
+		strings.Contains(u.Path, "/..") || strings.ContainsFunc(path, odd) {
 		return f.site.path + "/"
 	}
 	return f.site.path + path
