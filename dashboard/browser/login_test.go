@@ -43,6 +43,15 @@ func TestLogin(t *testing.T) {
 	if code := eval[int](person, "fetch('/api/v1/reports').then(r => r.status)"); code != 200 {
 		t.Errorf("the API says %d", code)
 	}
+	// A page that is open leads to the form when the session ends elsewhere.
+	if code := eval[int](person, "fetch('/logout', {method: 'POST'}).then(r => r.status)"); code != 200 {
+		t.Errorf("the logout says %d", code)
+	}
+	person.sees("Password")
+	at("/login?next=%2Fjobs%3Fstatus%3DRUN")
+	fill("#name", "oncall")
+	fill("#password", "oncall\r")
+	person.sees("Log out")
 	person.click("form.logout button")
 	person.sees("Password")
 	at("/login")

@@ -64,7 +64,10 @@ func (l login) unknown(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text := "Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header."
-	if _, err := r.Cookie(Cookie); l.users != nil && err != nil { // who uses the form is not asked by the browser
+	_, err := r.Cookie(Cookie)
+	// Who uses the form is not asked by the browser, also not for what a script of a page loads after a logout.
+	script := r.Header.Get("Sec-Fetch-Mode") != "" && r.Header.Get("Sec-Fetch-Mode") != "navigate"
+	if l.users != nil && err != nil && (l.Form() == nil || !script) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
 	}
 	if l.face == audit.API && l.tokens != nil {

@@ -97,6 +97,9 @@ func TestSessions(t *testing.T) {
 			t.Errorf("a program: %s: %d %v", path, code, header)
 		}
 	}
+	if code, _, header := one.send("GET", "/fanfold/live", "", "Sec-Fetch-Mode", "cors"); code != 401 || header.Get("WWW-Authenticate") != "" {
+		t.Errorf("a script of a page: %d %v", code, header)
+	}
 	if code, _, header := one.send("GET", "/fanfold/jobs", "", "Accept", page, "Authorization", "Basic eDp5"); code != 401 || header.Get("WWW-Authenticate") == "" {
 		t.Errorf("a wrong password of a browser: %d %v", code, header)
 	}
