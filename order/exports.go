@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/waiting"
 	"github.com/fanfold/fanfold/web/languages"
 	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 const (
@@ -85,7 +86,7 @@ func (p mine) export(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, engine.ErrNoRecord), err == nil && to == "":
-		p.refuse(w, r, link.ErrToken)
+		p.refuse(w, r, seal.ErrToken)
 	case err != nil:
 		p.unavailable(w, r, err)
 	case strings.HasSuffix(r.URL.Path, "/file"):

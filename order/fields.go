@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/waiting"
 	"github.com/fanfold/fanfold/web/form"
 	"github.com/fanfold/fanfold/web/languages"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // asked is the form of a report.
@@ -70,7 +70,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) {
 		was, err := mine{p}.record(r.Context(), pass, id)
 		switch {
 		case errors.Is(err, engine.ErrNoRecord), err == nil && was.Report != of.Name:
-			p.refuse(w, r, link.ErrToken)
+			p.refuse(w, r, seal.ErrToken)
 			return
 		case err != nil:
 			p.unavailable(w, r, err)

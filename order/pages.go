@@ -20,9 +20,10 @@ import (
 	"github.com/fanfold/fanfold/web"
 	"github.com/fanfold/fanfold/web/languages"
 	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
-// Options are the data of the pages. All fields but Frames and Log are required.
+// Options are the data of the pages. All fields but User, Frames and Log are required.
 type Options struct {
 	Seal    *Sealer
 	Waiting waiting.Records
@@ -33,6 +34,8 @@ type Options struct {
 	Newest func(ctx context.Context, person, tenant string, n int) ([]engine.Record, error)
 	// Create inserts a record and pushes its id, once for a key. If only the push failed, it returns the id, too.
 	Create func(ctx context.Context, key string, of record.Request) (id string, before bool, err error)
+	// User returns the name of the user whose session a request has; empty: none. It may be nil.
+	User func(*http.Request) string
 	// Language is the code of the language for people who ask for none that the pages have.
 	Language string
 	Frames   []string     // origins of the pages that may show these in a frame
@@ -71,7 +74,7 @@ func New(o Options) *Pages {
 	p.mux.HandleFunc("GET /o/{token}/exports/{id}/file", mine{p}.export)
 	p.mux.HandleFunc("GET /o/{token}/reports/{report}", p.form)
 	p.mux.HandleFunc("POST /o/{token}/reports/{report}", p.create)
-	p.mux.HandleFunc("GET /o/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, link.ErrToken) })
+	p.mux.HandleFunc("GET /o/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, seal.ErrToken) })
 	return p
 }
 
@@ -97,6 +100,7 @@ type content struct {
 	Live    bool // an export has not ended
 
 	Form *asked
+	User string // who can log out
 }
 
 // Time returns an element with a time, for the template.
@@ -119,7 +123,7 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 func (p *Pages) report(w http.ResponseWriter, r *http.Request, pass Pass) *report.Report {
 	of := p.o.Reports[r.PathValue("report")]
 	if of == nil || !pass.May(of.Name) {
-		p.refuse(w, r, link.ErrToken)
+		p.refuse(w, r, seal.ErrToken)
 		return nil
 	}
 	return of
@@ -128,7 +132,7 @@ func (p *Pages) report(w http.ResponseWriter, r *http.Request, pass Pass) *repor
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	in, code, key, class := p.folder.In(r), http.StatusNotFound, "invalid", "bad"
-	if errors.Is(err, link.ErrExpired) {
+	if errors.Is(err, seal.ErrExpired) {
 		code, key, class = http.StatusGone, "expired", "warn"
 	}
 	p.write(w, r, code, content{In: in, Class: class, Title: in.Say(key), Says: []string{in.Say(key + ".says")}})
@@ -163,6 +167,9 @@ func (p *Pages) content(r *http.Request, pass Pass, title string) content {
 // write answers with a complete page, or with an error.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, c content) {
 	c.Page = p.folder.Page(r)
+	if p.o.User != nil {
+		c.User = p.o.User(r)
+	}
 	p.folder.Write(w, r, code, layout, c)
 }
 

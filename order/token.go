@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/internal/fault"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // Pass is what a link permits until an expiry: to order reports for a person, and to see the person's records of them.
@@ -33,10 +33,10 @@ const (
 )
 
 // Sealer seals passes into tokens and opens them. It is safe for concurrent use.
-type Sealer struct{ of *link.Sealer }
+type Sealer struct{ of *seal.Sealer }
 
 // NewSealer makes a Sealer.
-func NewSealer(of *link.Sealer) *Sealer { return &Sealer{of} }
+func NewSealer(of *seal.Sealer) *Sealer { return &Sealer{of} }
 
 // Seal makes a token of letters, digits, - and _. The error matches fault.Input.
 func (s *Sealer) Seal(p Pass) (string, error) {
@@ -50,8 +50,8 @@ func (s *Sealer) Seal(p Pass) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(plain) > link.MaxPlain {
-		return "", fault.Input.New("a link cannot list so many reports: it has room for %d bytes", link.MaxPlain)
+	if len(plain) > seal.MaxPlain {
+		return "", fault.Input.New("a link cannot list so many reports: it has room for %d bytes", seal.MaxPlain)
 	}
 	return s.of.Seal(purpose, p.Expires, plain), nil
 }
@@ -61,7 +61,7 @@ func nameable(name string) bool {
 	return len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// Open reads a token. The errors are link.ErrToken and link.ErrExpired; with either, the Pass is empty.
+// Open reads a token. The errors are seal.ErrToken and seal.ErrExpired; with either, the Pass is empty.
 func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 	plain, expires, err := s.of.Open(purpose, token, now)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 	}
 	p := Pass{Expires: expires}
 	if err := json.Unmarshal(plain, &p); err != nil || p.Person == "" {
-		return Pass{}, link.ErrToken
+		return Pass{}, seal.ErrToken
 	}
 	return p, nil
 }

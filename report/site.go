@@ -21,7 +21,7 @@ type Site struct {
 	// Origins of the pages that may call the [API](../guides/http-api.md#from-a-browser) from a browser
 	CORS []string `yaml:"cors" form:"origin" unset:"none"`
 	// Users with passwords, as `fanfold user hash` prints them. All pages except those behind links then require a
-	// login
+	// [login](../guides/security.md#log-in)
 	Users Secret `yaml:"users" file:"users_file"`
 	// Takes the user from a header that an authenticating proxy sets
 	TrustedHeader TrustedHeader `yaml:"trusted_header"`

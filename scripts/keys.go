@@ -88,6 +88,8 @@ type Keys struct {
 	// Fallbacks is the sorted set of the jobs that have left datasets for later ones: id → when the last one
 	// expires.
 	Fallbacks string
+	// Session is the string with the secret that seals sessions of people, in the first partition.
+	Session string
 	// Version is the string with the version of the state in this partition (see package stored).
 	Version string
 }
@@ -153,6 +155,7 @@ func NewKeys(k report.Keys) *Keys {
 		Processes:    p + "processes",
 		Once:         p + "once",
 		Fallbacks:    p + "fallbacks",
+		Session:      p + "session",
 		Version:      p + "version",
 	}
 }
@@ -209,6 +212,9 @@ func (k *Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 // Lock is the string of a lock.
 func (k *Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 
+// EndedSession is the string that says that a session was ended before its time.
+func (k *Keys) EndedSession(id string) string { return k.Session + ":" + id }
+
 // Rate is the string that says when the next call of a source with a rate limit is.
 func (k sourceKeys) Rate(source string) string { return k.prefix + "rate:" + source }
 
@@ -242,7 +248,7 @@ func (k *Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors, k.Schedules, k.ReplyTo, k.Once, k.Lanes, k.Holds:
 		return "hash"
-	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full, k.TallyCursor:
+	case k.Epoch, k.Version, k.Installation, k.Snapshot, k.Wake, k.Full, k.TallyCursor, k.Session:
 		return "string"
 	}
 	switch {
@@ -256,7 +262,8 @@ func (k *Keys) Type(key string) string {
 		strings.HasPrefix(key, k.ClassRunning("")), strings.HasPrefix(key, k.ClassTurns("")):
 		return "zset"
 	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")),
-		strings.HasPrefix(key, k.Canary("")), strings.HasPrefix(key, k.Prefix+"fallback:"):
+		strings.HasPrefix(key, k.Canary("")), strings.HasPrefix(key, k.Prefix+"fallback:"),
+		strings.HasPrefix(key, k.EndedSession("")):
 		return "string"
 	case strings.HasPrefix(key, k.Health("")), strings.HasPrefix(key, k.Pause("")),
 		strings.HasPrefix(key, k.TallyCursor+":"):

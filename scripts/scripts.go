@@ -67,6 +67,7 @@ type Scripts struct {
 	Kept        Kept
 	Fallbacks   Fallbacks
 	Tally       Tally
+	Sessions    Sessions
 }
 
 type (
@@ -112,6 +113,8 @@ type (
 	Fallbacks struct{ *conn }
 	// Tally has the counters of what has happened to jobs.
 	Tally struct{ *conn }
+	// Sessions has what processes share about the sessions of people who have logged in.
+	Sessions struct{ *conn }
 )
 
 // conn runs scripts on one Redis.
@@ -167,7 +170,7 @@ func New(o Options) *Scripts {
 		Ask: func(ctx context.Context, _ struct{}) (Holds, error) { return Gate{c}.Holds(ctx) }}
 	return &Scripts{c, Jobs{c}, Hashes{c}, Tasks{c}, Folds{c}, Streams{c}, Entries{c}, Gate{c}, Limits{c}, Health{c},
 		Lanes{c}, Sets{c}, Memory{c}, Clock{c}, Timers{c}, Schedules{c}, Receipts{c}, Definitions{c}, Epoch{c}, Once{c},
-		Kept{c}, Fallbacks{c}, Tally{c}}
+		Kept{c}, Fallbacks{c}, Tally{c}, Sessions{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

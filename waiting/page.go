@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/sink"
 	"github.com/fanfold/fanfold/web"
 	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // Options are the data of the pages. All fields but Cancel and Log are required.
@@ -75,7 +76,7 @@ func New(o Options) *Pages {
 		p.mux.HandleFunc("POST /r/{token}/cancel", p.cancel)
 	}
 	p.folder.Assets(p.mux)
-	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, link.ErrToken) })
+	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, seal.ErrToken) })
 	return p
 }
 
@@ -110,7 +111,7 @@ func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
 
 // refuse answers that a link is not valid or has expired, and reveals nothing else.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, link.ErrExpired) {
+	if errors.Is(err, seal.ErrExpired) {
 		p.write(w, r, http.StatusGone, content{view: expiredLink.view(p.folder.In(r))})
 		return
 	}

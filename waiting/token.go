@@ -5,7 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // Pass is what a link permits: to see a record until an expiry.
@@ -25,10 +25,10 @@ const (
 )
 
 // Sealer seals passes into tokens and opens them. It is safe for concurrent use.
-type Sealer struct{ of *link.Sealer }
+type Sealer struct{ of *seal.Sealer }
 
 // NewSealer makes a Sealer.
-func NewSealer(of *link.Sealer) *Sealer { return &Sealer{of} }
+func NewSealer(of *seal.Sealer) *Sealer { return &Sealer{of} }
 
 // Seal makes a token of letters, digits, - and _. It leaves out a person of more than 200 bytes, or of such a tenant.
 // Open refuses a token whose id is not valid.
@@ -46,7 +46,7 @@ func (s *Sealer) Seal(p Pass) string {
 	return s.of.Seal(purpose, p.Expires, plain)
 }
 
-// Open reads a token. The errors are link.ErrToken and link.ErrExpired; with either, the Pass is empty.
+// Open reads a token. The errors are seal.ErrToken and seal.ErrExpired; with either, the Pass is empty.
 func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 	plain, expires, err := s.of.Open(purpose, token, now)
 	if err != nil {
@@ -56,13 +56,13 @@ func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
 	plain = plain[copy(p.Mark[:], plain):]
 	for _, to := range []*string{&p.ID, &p.Person, &p.Tenant} {
 		if len(plain) == 0 || len(plain) <= int(plain[0]) {
-			return Pass{}, link.ErrToken
+			return Pass{}, seal.ErrToken
 		}
 		end := 1 + int(plain[0])
 		*to, plain = string(plain[1:end]), plain[end:]
 	}
 	if !report.ValidID(p.ID) {
-		return Pass{}, link.ErrToken
+		return Pass{}, seal.ErrToken
 	}
 	return p, nil
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 func sealer(t testing.TB, key, tag string, of report.Keys) *Sealer {
 	t.Helper()
-	s, err := link.NewSealer(report.Secret(key), tag, of)
+	s, err := seal.New(report.Secret(key), tag, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	s := sealer(t, key, "abc234", ours)
 	for _, p := range []Pass{
-		{"1111", mark, now.Add(time.Hour), "", ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü", "acme"}, {strings.Repeat("x", 64), mark, now.Add(link.MaxTime), strings.Repeat("p", maxPerson), strings.Repeat("t", maxPerson)},
+		{"1111", mark, now.Add(time.Hour), "", ""}, {"a_b-c", record.Mark{}, now.Add(time.Second), "user 42 ü", "acme"}, {strings.Repeat("x", 64), mark, now.Add(seal.MaxTime), strings.Repeat("p", maxPerson), strings.Repeat("t", maxPerson)},
 	} {
 		token := s.Seal(p)
 		if got, err := s.Open(token, now); err != nil || got != p {
@@ -82,7 +82,7 @@ func TestForgedTokens(t *testing.T) {
 		}
 	}
 	for what, token := range forged {
-		if p, err := s.Open(token, now); !errors.Is(err, link.ErrToken) || p != (Pass{}) {
+		if p, err := s.Open(token, now); !errors.Is(err, seal.ErrToken) || p != (Pass{}) {
 			t.Errorf("%s: %+v %v", what, p, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestExpiredToken(t *testing.T) {
 		t.Error(err)
 	}
 	for _, at := range []time.Time{now, now.Add(time.Hour)} {
-		if p, err := s.Open(token, at); !errors.Is(err, link.ErrExpired) || p != (Pass{}) {
+		if p, err := s.Open(token, at); !errors.Is(err, seal.ErrExpired) || p != (Pass{}) {
 			t.Errorf("%+v %v", p, err)
 		}
 	}

@@ -134,6 +134,7 @@ async function update () {
   busy = true
   try {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
+    if (answer.redirected) return location.reload() // to the login: the session has ended
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
     if (paused) return
     localise(next)

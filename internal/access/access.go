@@ -25,12 +25,15 @@ type Site struct {
 	groups   []report.Group
 	readOnly bool
 	public   bool
+	secure   bool     // browsers reach the server with https
 	frames   []string // origins of pages that may show those behind links in a frame
 	origins  []string // of pages that may call the API
 	log      *slog.Logger
 
 	// Audit appends an act to the audit stream; nil: there is none. Set it before the first request.
 	Audit func(context.Context, *audit.Actor, audit.Act)
+	// Sessions lets users log in with a form; nil: there is none. Set it before the first request.
+	Sessions Sessions
 }
 
 // New makes the Site of a validated configuration.
@@ -47,7 +50,7 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 		}
 		s.hosts[strings.ToLower(u.Hostname())] = true
 		s.public = u.Hostname() != "localhost" && !Loopback(u.Host)
-		s.path = strings.TrimRight(u.Path, "/")
+		s.path, s.secure = strings.TrimRight(u.Path, "/"), u.Scheme == "https"
 	}
 	if c.Users != "" {
 		known, err := report.ParseUsers(c.Users.Reveal())

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -29,13 +30,19 @@ type login struct {
 // ServeHTTP implements http.Handler.
 func (l login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who, ok, err := l.who(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, errBusy):
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "Too many logins at once: try again in a moment.", http.StatusTooManyRequests)
 		return
-	}
-	if !ok {
-		l.unknown(w)
+	case err != nil:
+		l.log.Error("no request with a session is accepted", "err", err)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "Redis does not answer, so that nobody knows whether you have logged out: try again in a moment.",
+			http.StatusServiceUnavailable)
+		return
+	case !ok:
+		l.unknown(w, r)
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), key{}, who))
@@ -52,9 +59,15 @@ func (l login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // unknown answers a request without a valid login.
-func (l login) unknown(w http.ResponseWriter) {
+func (l login) unknown(w http.ResponseWriter, r *http.Request) {
+	if l.redirects(w, r) {
+		return
+	}
 	text := "Log in with the name and the password of a user of http.users, or through the proxy of http.trusted_header."
-	if l.users != nil {
+	_, err := r.Cookie(Cookie)
+	// Who uses the form is not asked by the browser, also not for what a script of a page loads after a logout.
+	script := r.Header.Get("Sec-Fetch-Mode") != "" && r.Header.Get("Sec-Fetch-Mode") != "navigate"
+	if l.users != nil && err != nil && (l.Form() == nil || !script) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
 	}
 	if l.face == audit.API && l.tokens != nil {
@@ -72,7 +85,8 @@ func (l login) refusal() string {
 	return "You may only read: http.groups names who may make changes."
 }
 
-// who returns the user, or the service, of a request; false: the login is missing or wrong. The only error is errBusy.
+// who returns the user, or the service, of a request; false: the login is missing or wrong. The errors are
+// those of name.
 func (l login) who(r *http.Request) (Who, bool, error) {
 	if !l.HasLogin() {
 		return Who{all: true, reads: l.readOnly}, true, nil
@@ -84,10 +98,12 @@ func (l login) who(r *http.Request) (Who, bool, error) {
 		}
 		return l.member(name, func(g report.Group) bool { return slices.Contains(g.Tokens, name) }), name != "", nil
 	}
-	name, ok, err := l.name(r)
-	return l.member(name, func(g report.Group) bool {
+	name, session, err := l.name(r)
+	who := l.member(name, func(g report.Group) bool {
 		return slices.Contains(g.Users, everyone) || slices.Contains(g.Users, name)
-	}), ok, err
+	})
+	who.Session = session
+	return who, name != "", err
 }
 
 // member returns the user with a name, who is in some groups.
@@ -101,11 +117,12 @@ func (l login) member(name string, in func(report.Group) bool) Who {
 	return who
 }
 
-// name returns the name of the user; false: the login is missing or wrong. The only error is errBusy.
-func (l login) name(r *http.Request) (string, bool, error) {
+// name returns the name of the user, and whether that is by a session; empty: the login is missing or wrong. The
+// errors are errBusy and errSessions.
+func (l login) name(r *http.Request) (name string, session bool, err error) {
 	if l.header != "" && l.proxied(r) {
 		if values := r.Header.Values(l.header); len(values) == 1 && report.ValidUser(values[0]) {
-			return values[0], true, nil
+			return values[0], false, nil
 		}
 	}
 	if l.users == nil {
@@ -113,13 +130,13 @@ func (l login) name(r *http.Request) (string, bool, error) {
 	}
 	name, password, ok := r.BasicAuth()
 	if !ok {
-		return "", false, nil
+		name, err = l.cookie(r)
+		return name, name != "", err
 	}
-	if ok, err := l.users.check(r.Context(), name, password); ok || err != nil {
-		return name, ok, err
+	if ok, err = l.users.ask(l.Site, r, name, password); !ok {
+		name = ""
 	}
-	l.log.Warn("login refused", "user", shown(name), "from", l.from(r))
-	return "", false, nil
+	return name, false, err
 }
 
 // proxied reports whether a request comes from a trusted proxy.

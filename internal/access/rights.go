@@ -9,10 +9,11 @@ import (
 
 // Who is the user of a request, or the service whose token it has.
 type Who struct {
-	Name   string // empty: there is no login
-	groups []report.Group
-	all    bool // there is no login: everyone may do everything
-	reads  bool // nothing may be changed
+	Name    string // empty: there is no login
+	Session bool   // the user has logged in with the form
+	groups  []report.Group
+	all     bool // there is no login: everyone may do everything
+	reads   bool // nothing may be changed
 }
 
 type key struct{}

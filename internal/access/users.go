@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 	"unicode"
@@ -44,6 +45,15 @@ func newUsers(hashes map[string]string) *users {
 	}
 	_, _ = rand.Read(u.secret[:]) // it never fails
 	return u
+}
+
+// ask checks the password that a request to a Site has for a user, and logs a wrong one. The only error is errBusy.
+func (u *users) ask(at *Site, r *http.Request, name, password string) (bool, error) {
+	ok, err := u.check(r.Context(), name, password)
+	if !ok && err == nil {
+		at.log.Warn("login refused", "user", shown(name), "from", at.from(r))
+	}
+	return ok, err
 }
 
 // check reports whether a password is that of a user. An unknown name takes as long. The only error is

@@ -61,7 +61,7 @@ func TestEveryLanguageIsComplete(t *testing.T) {
 func TestPagesUseEveryKey(t *testing.T) {
 	t.Parallel()
 	var files []string
-	for _, of := range []string{"../link/*.*", "../../order/*.*", "../../waiting/*.*"} {
+	for _, of := range []string{"../link/*.*", "../login/*.*", "../../order/*.*", "../../waiting/*.*"} {
 		found, err := filepath.Glob(of)
 		if err != nil {
 			t.Fatal(err)

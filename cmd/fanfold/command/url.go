@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/order"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/sink"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 func newURL(f *flags) *cobra.Command {
@@ -45,14 +45,14 @@ orders reports, and sees the person's records, without a login.`,
 			switch {
 			case pass.Person != "":
 				ids = []string{""}
-				usual, longest = time.Hour, link.MaxTime
+				usual, longest = time.Hour, seal.MaxTime
 				of = func(ctx context.Context, _ string, expires time.Duration) (place, error) {
 					return orderLink(ctx, b, pass, expires)
 				}
 			case pass.Tenant != "", pass.Reports != nil:
 				return fault.Input.New("--tenant and --reports need --order")
 			case page:
-				of, usual, longest = b.pageLink, 7*24*time.Hour, link.MaxTime
+				of, usual, longest = b.pageLink, 7*24*time.Hour, seal.MaxTime
 			}
 			if !c.Flags().Changed("expires") {
 				expires = usual

@@ -13,24 +13,28 @@ import (
 	"github.com/fanfold/fanfold/order"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/waiting"
-	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // orders returns the handler of the pages to order from.
-func (p site) orders(in *inspect.Inspector, seal *link.Sealer, pages *waiting.Pages) http.Handler {
-	return order.New(order.Options{
-		Seal: order.NewSealer(seal), Waiting: waiting.Records{Pages: pages},
+func (p site) orders(in *inspect.Inspector, door *access.Site, sealer *seal.Sealer, pages *waiting.Pages) http.Handler {
+	o := order.Options{
+		Seal: order.NewSealer(sealer), Waiting: waiting.Records{Pages: pages},
 		Reports: p.Config.Reports, Record: in.Jobs.Record,
 		Newest: in.Records.People().Newest, Create: p.Operate.Jobs.CreateOnce,
 		Language: p.Config.HTTP.Language, Frames: p.Config.HTTP.FrameAncestors, Log: p.log,
-	})
+	}
+	if form := door.Form(); form != nil {
+		o.User = form.User
+	}
+	return order.New(o)
 }
 
 // ownOrderTime is how long the link is valid to which ownOrders leads.
 const ownOrderTime = 12 * time.Hour
 
 // ownOrders leads a person who has logged in to the page to order from, with the reports that the person may order.
-func (p site) ownOrders(seal *link.Sealer, path string) http.HandlerFunc {
+func (p site) ownOrders(sealer *seal.Sealer, path string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := access.Of(r.Context())
 		pass := order.Pass{Person: who.Name, Expires: time.Now().Add(ownOrderTime)}
@@ -59,7 +63,7 @@ func (p site) ownOrders(seal *link.Sealer, path string) http.HandlerFunc {
 		if len(pass.Reports) == len(p.Config.Reports) && all(report.Order) && all(report.Download) {
 			pass.Reports = nil
 		}
-		token, err := order.NewSealer(seal).Seal(pass)
+		token, err := order.NewSealer(sealer).Seal(pass)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return
@@ -88,14 +92,14 @@ func OrderURL(ctx context.Context, p *Process, pass order.Pass) (string, error) 
 				report.Listing(slices.Sorted(maps.Keys(p.Config.Reports))))
 		}
 	}
-	if wait := time.Until(pass.Expires); wait <= 0 || wait > link.MaxTime {
-		return "", fault.Input.New("a link is valid for 1s to %s", link.MaxTime)
+	if wait := time.Until(pass.Expires); wait <= 0 || wait > seal.MaxTime {
+		return "", fault.Input.New("a link is valid for 1s to %s", seal.MaxTime)
 	}
-	seal, err := newSealer(ctx, p)
+	sealer, err := newSealer(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	token, err := order.NewSealer(seal).Seal(pass)
+	token, err := order.NewSealer(sealer).Seal(pass)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/listeners/worker"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/web"
+	"github.com/fanfold/fanfold/web/login"
 )
 
 // siteShutdown bounds the wait for changes that still run when the process ends.
@@ -49,7 +50,7 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 		}
 	}()
 	door := server.Access
-	door.Audit = p.Operate.Audit.Note
+	door.Audit, door.Sessions = p.Operate.Audit.Note, p.Partitions.First().Sessions
 	in, err := p.inspector()
 	if err != nil {
 		return nil, err
@@ -82,6 +83,9 @@ func (p site) serve(ctx context.Context) (end func(), err error) {
 	} else {
 		mux.Handle("/", door.Login(audit.Dashboard, d))
 		mux.Handle(api.Root+"/", door.Login(audit.API, service))
+	}
+	if form := door.Form(); form != nil {
+		login.Pages{Form: form, Language: p.Config.HTTP.Language, Log: p.log}.Add(mux)
 	}
 	if workers != nil {
 		mux.Handle(api.Root+"/tasks/", http.StripPrefix(api.Root, workers)) // a token is its own permission

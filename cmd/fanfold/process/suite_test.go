@@ -40,6 +40,12 @@ func open(t *testing.T, more string) *Process {
 // openOn makes a process on a schema, with keys that begin with a name.
 func openOn(t *testing.T, schema, name, more string) *Process {
 	t.Helper()
+	return openWith(t, testmain.SharedRedis(t).URL(), schema, name, more)
+}
+
+// openWith is openOn on another Redis.
+func openWith(t *testing.T, redis, schema, name, more string) *Process {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "fanfold.yaml")
 	text := fmt.Sprintf(`
 redis: %s
@@ -50,7 +56,7 @@ sink: file://%s
 reports:
   slow: {listeners: {one: {database: db, query: "SELECT 1 AS k"}}}
 %s
-`, testmain.SharedRedis(t).URL(), name, name, testmain.SharedDatabase(t).DSN(schema), t.TempDir(), more)
+`, redis, name, name, testmain.SharedDatabase(t).DSN(schema), t.TempDir(), more)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,11 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/waiting"
 	"github.com/fanfold/fanfold/web/link"
+	"github.com/fanfold/fanfold/web/seal"
 )
 
 // newSealer returns what seals links to pages.
-func newSealer(ctx context.Context, p *Process) (*link.Sealer, error) {
+func newSealer(ctx context.Context, p *Process) (*seal.Sealer, error) {
 	tag, err := p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		return nil, fault.Config.New("http.link_secret: a link to a waiting page works in one installation only, "+
@@ -26,11 +27,11 @@ func newSealer(ctx context.Context, p *Process) (*link.Sealer, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	seal, err := link.NewSealer(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
+	sealer, err := seal.New(p.Config.HTTP.LinkSecret, tag, p.Config.Keys)
 	if err != nil {
 		return nil, fault.Config.Of(err)
 	}
-	return seal, nil
+	return sealer, nil
 }
 
 // pages adds the pages behind links, if http.link_secret is set. A link is its own permission.
@@ -38,12 +39,12 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector, door *access.Sit
 	if p.Config.HTTP.LinkSecret == "" {
 		return nil
 	}
-	seal, err := newSealer(ctx, p.Process)
+	sealer, err := newSealer(ctx, p.Process)
 	if err != nil {
 		return err
 	}
 	o := waiting.Options{
-		Seal: waiting.NewSealer(seal), Inspect: in, People: p.Records.People(), Find: p.Object,
+		Seal: waiting.NewSealer(sealer), Inspect: in, People: p.Records.People(), Find: p.Object,
 		Language: p.Config.HTTP.Language, Frames: p.Config.HTTP.FrameAncestors, Log: p.log,
 	}
 	if p.Config.HTTP.Cancel && !p.Config.HTTP.ReadOnly {
@@ -52,8 +53,8 @@ func (p site) pages(ctx context.Context, in *inspect.Inspector, door *access.Sit
 	pages := waiting.New(o)
 	to.Handle("/r/", door.Links(pages))
 	if !p.Config.HTTP.ReadOnly {
-		to.Handle("/o/", door.Links(p.orders(in, seal, pages)))
-		to.Handle("GET /order", door.Login(audit.Dashboard, p.ownOrders(seal, door.Path())))
+		to.Handle("/o/", door.Links(p.orders(in, door, sealer, pages)))
+		to.Handle("GET /order", door.Login(audit.Dashboard, p.ownOrders(sealer, door.Path())))
 	}
 	if len(p.Config.HTTP.FrameAncestors) > 0 {
 		to.HandleFunc("GET "+access.EmbedScript, link.EmbedScript)
@@ -85,7 +86,7 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	if err := linkable(site); err != nil {
 		return "", err
 	}
-	seal, err := newSealer(ctx, p)
+	sealer, err := newSealer(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +102,7 @@ func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (stri
 	if pass.Person, pass.Tenant, err = p.Records.People().Of(ctx, id); err != nil {
 		return "", fmt.Errorf("owner of the record: %w", err)
 	}
-	return site.URL + "/r/" + waiting.NewSealer(seal).Seal(pass), nil
+	return site.URL + "/r/" + waiting.NewSealer(sealer).Seal(pass), nil
 }
 
 // linkable returns an error if the configuration lacks what links need.

@@ -1,4 +1,4 @@
-package link
+package seal
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 // TestPurposes: a token opens for its purpose only, with the bytes that were sealed, until it expires.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
-	s, err := NewSealer(report.Secret(strings.Repeat("k", 32)), "abc234", report.Keys{Prefix: "fanfold:", Hash: "Record-"})
+	s, err := New(report.Secret(strings.Repeat("k", 32)), "abc234", report.Keys{Prefix: "fanfold:", Hash: "Record-"})
 	if err != nil {
 		t.Fatal(err)
 	}

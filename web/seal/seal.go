@@ -1,4 +1,4 @@
-package link
+package seal
 
 import (
 	"crypto/aes"
@@ -17,12 +17,12 @@ import (
 
 // Errors of Open. They reveal nothing about what was sealed.
 var (
-	ErrToken   = errors.New("link: not a valid link")
-	ErrExpired = errors.New("link: the link has expired")
+	ErrToken   = errors.New("seal: not a valid link")
+	ErrExpired = errors.New("seal: the link has expired")
 )
 
 const (
-	// MaxTime is the maximum validity of a link.
+	// MaxTime is the maximum validity of a token in a link.
 	MaxTime = 90 * 24 * time.Hour
 	// MaxPlain is the maximum number of bytes that a token seals.
 	MaxPlain = 5000
@@ -30,28 +30,28 @@ const (
 	maxToken = 8000
 )
 
-// Sealer seals what links permit into tokens, and opens them. It is safe for concurrent use.
+// Sealer seals what links and sessions permit into tokens, and opens them. It is safe for concurrent use.
 type Sealer struct{ seal cipher.AEAD }
 
-// NewSealer makes the Sealer of an installation, which its tag (see record.Store.Install) and its
+// New makes the Sealer of an installation, which its tag (see record.Store.Install) and its
 // prefixes in Redis identify. Tokens of one installation are not valid in another, even if both have
 // the same key.
-func NewSealer(key report.Secret, tag string, of report.Keys) (*Sealer, error) {
+func New(key report.Secret, tag string, of report.Keys) (*Sealer, error) {
 	if tag == "" {
-		return nil, errors.New("link: the installation has no tag")
+		return nil, errors.New("seal: the installation has no tag")
 	}
 	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil,
 		"fanfold link 3\x00"+tag+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
 	if err != nil {
-		return nil, fmt.Errorf("link: key: %w", err)
+		return nil, fmt.Errorf("seal: key: %w", err)
 	}
 	block, err := aes.NewCipher(derived)
 	if err != nil {
-		return nil, fmt.Errorf("link: key: %w", err)
+		return nil, fmt.Errorf("seal: key: %w", err)
 	}
 	seal, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fmt.Errorf("link: key: %w", err)
+		return nil, fmt.Errorf("seal: key: %w", err)
 	}
 	return &Sealer{seal}, nil
 }
