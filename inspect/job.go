@@ -91,6 +91,15 @@ func (j Job) Neutral() Job {
 			*of = says
 		}
 	}
+	j.Listeners = slices.Clone(j.Listeners)
+	for i := range j.Listeners {
+		j.Listeners[i].Owner, j.Listeners[i].Why = "", ""
+	}
+	if j.FanIn != nil {
+		of := *j.FanIn
+		of.Owner, of.Why = "", ""
+		j.FanIn = &of
+	}
 	return j
 }
 

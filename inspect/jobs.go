@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/record"
@@ -12,6 +13,9 @@ import (
 
 // Jobs are the records and the states of their jobs.
 type Jobs struct{ o *Options }
+
+// historyTime bounds the read of what an ended job did.
+const historyTime = time.Second
 
 // Get reads a record and the state of its job. It returns engine.ErrNoRecord if the row does not
 // exist.
@@ -57,8 +61,12 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 		}
 	}
 	if r.Status.Final() {
-		h, err := j.o.Records.History(ctx, id, r.Attempt)
+		short, cancel := context.WithTimeout(ctx, historyTime)
+		h, err := j.o.Records.History(short, id, r.Attempt)
+		cancel()
 		switch {
+		case err != nil && ctx.Err() == nil: // the record and its file can be read
+			v.Unread = "what the job did: " + err.Error()
 		case err != nil:
 			return v, err
 		case h != nil && h.Status == r.Status: // otherwise a retry was cancelled before it started
@@ -66,6 +74,7 @@ func (j Jobs) Get(ctx context.Context, id string) (Job, error) {
 				v.Job = state.Status
 			}
 			v.addHistory(*h)
+			v.Ended = &h.Ended // like the start, to the millisecond: updated may have whole seconds
 			return v, nil
 		}
 	}

@@ -18,8 +18,8 @@ type Limits struct{ in *inspect.Inspector }
 const maxLimit = 10000
 
 // Set replaces the limit of the configuration: parallel of what scripts.PausedSource names, or running of what
-// PausedReport names. What runs continues, also above the limit. A task that began when its source had no limit is not
-// counted.
+// PausedReport names. What runs continues, also above the limit. Tasks and jobs that began when there was no limit are
+// not counted.
 func (l Limits) Set(ctx context.Context, what string, n int, of Terms) (limit inspect.Limit, err error) {
 	act, err := begin(ctx, l.in, "limit", what)
 	if err != nil {
@@ -60,6 +60,8 @@ func (l Limits) Reset(ctx context.Context, what string) (was bool, err error) {
 		return false, err
 	}
 	defer act.end(ctx, &err)
-	was, _, err = l.in.Scripts.Unhold(ctx, scripts.LimitOf(what), false)
+	name, _ := strings.CutPrefix(what, scripts.PausedReport(""))
+	r := l.in.Config.Reports[name]
+	was, _, err = l.in.Scripts.Unhold(ctx, scripts.LimitOf(what), r != nil && r.Running > 0)
 	return was, err
 }

@@ -26,6 +26,10 @@ type Terms struct {
 	Until  time.Time
 }
 
+// maxYears is the maximum time until Terms end. Lua in Redis writes the milliseconds of much later times in a form that
+// is not a whole number.
+const maxYears = 1000
+
 // maxReason is the maximum number of characters of a reason.
 const maxReason = 200
 
@@ -58,13 +62,18 @@ func (t Terms) end(ctx context.Context, in *inspect.Inspector) (time.Time, error
 	if err != nil {
 		return time.Time{}, err
 	}
+	end := t.Until
 	if t.For > 0 {
-		return now.Add(t.For), nil
+		end = now.Add(t.For)
 	}
-	if !t.Until.After(now) {
-		return time.Time{}, fault.Input.New("%s is over: it is %s", words.Stamp(t.Until), words.Stamp(now))
+	switch {
+	case !end.After(now):
+		return end, fault.Input.New("%s is over: it is %s", words.Stamp(end), words.Stamp(now))
+	case end.After(now.AddDate(maxYears, 0, 0)):
+		return end, fault.Input.New("%s is in more than %d years: without an end, it is until somebody changes it back",
+			words.Stamp(end), maxYears)
 	}
-	return t.Until, nil
+	return end, nil
 }
 
 // text is the terms for the audit.

@@ -138,8 +138,8 @@ func (s finisher) History(ctx context.Context, id string, attempt int64) (*engin
 
 // PruneHistory deletes some of the rows that are older than they are kept. It tells whether there may be more.
 func (s finisher) PruneHistory(ctx context.Context) (more bool, err error) {
-	n, err := changed(s.db.ExecContext(ctx, s.sql(s.kind.Prune("{history}", prunedHistory)),
-		s.history.kept.Microseconds()))
+	n, err := changed(s.db.ExecContext(ctx, s.sql(s.kind.Prune("{history}", "records = ? AND ", prunedHistory)),
+		s.names.Name, s.history.kept.Microseconds()))
 	if s.kind.Is(err, NoTable|Denied) {
 		return false, nil // fanfold doctor says so
 	}

@@ -224,17 +224,20 @@ func TestPruneHistory(t *testing.T) {
 		run(t, db, "INSERT INTO fanfold_history (records, id, attempt, report, definition, status, started, ended, row_count, bytes, reason, "+
 			"steps, made) SELECT 'file_download_record', seq, 1, 'r', '', 'FAILED', 0, 0, 0, 0, '', '[]', "+
 			"NOW() - INTERVAL (CASE WHEN seq > 600 THEN 29 ELSE 31 END) DAY FROM seq_1_to_700")
+		run(t, db, "INSERT INTO fanfold_history (records, id, attempt, report, definition, status, started, ended, row_count, bytes, reason, "+
+			"steps, made) SELECT 'another', id, attempt, report, definition, status, started, ended, row_count, bytes, reason, steps, made "+
+			"FROM fanfold_history")
 		for _, want := range []struct {
 			more bool
 			left int
-		}{{true, 700 - PrunedHistory}, {false, 100}, {false, 100}} {
+		}{{true, 1400 - PrunedHistory}, {false, 800}, {false, 800}} {
 			more, err := s.PruneHistory(t.Context())
 			if n := count(t, db, "1 = 1"); err != nil || more != want.more || n != want.left {
 				t.Errorf("%d left, more: %v, %v", n, more, err)
 			}
 		}
 		// What is not kept any more is deleted, too.
-		if _, err := store(t, db, report.Records{}).PruneHistory(t.Context()); err != nil || count(t, db, "1 = 1") != 0 {
+		if _, err := store(t, db, report.Records{}).PruneHistory(t.Context()); err != nil || count(t, db, "1 = 1") != 700 || count(t, db, "records = 'another'") != 700 {
 			t.Error(err)
 		}
 	})

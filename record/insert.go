@@ -130,7 +130,7 @@ func (s inserter) insertOnce(ctx context.Context, in ledger, row []any,
 	}
 	if err == nil && !before {
 		// An error is ignored: later calls delete more.
-		_, _ = s.db.ExecContext(ctx, s.sql(s.kind.Prune(s.beside(in.table), pruned)), in.kept.Microseconds())
+		_, _ = s.db.ExecContext(ctx, s.sql(s.kind.Prune(s.beside(in.table), "", pruned)), in.kept.Microseconds())
 	}
 	return id, before, err
 }

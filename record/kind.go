@@ -87,8 +87,9 @@ type SQL struct {
 	Instant func(column string, of Type) string
 	// Within returns a SELECT that the server ends after a time; nil: the driver ends it with the context.
 	Within func(query string, left time.Duration) string
-	// Prune returns a statement that deletes the oldest rows of a ledger, at most n, that were made before {ago}.
-	Prune func(table string, n int) string
+	// Prune returns a statement that deletes the oldest rows of a table, at most n, that were made before {ago}.
+	// Also is a further condition, which ends with AND; empty: none.
+	Prune func(table, also string, n int) string
 	// Replace returns what an INSERT ends with that replaces these columns of a row whose key exists.
 	Replace func(key, columns []string) string
 	// Insert executes an INSERT and returns the value of the column id; 0: the database did not generate it.

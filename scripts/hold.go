@@ -160,10 +160,10 @@ func (s Gate) hold(ctx context.Context, member string, of Hold) (since time.Time
 	return time.UnixMilli(int64(at)), nil
 }
 
-// unhold ends a hold, and returns how many ids of a paused report it pushed; none of one that is limited. Late says
-// that the end of the hold has passed: one that was replaced meanwhile stays.
+// unhold ends a hold, and returns how many ids of a report it pushed; none of one that the configuration limits. Late
+// says that the end of the hold has passed: one that was replaced meanwhile stays.
 func (s Gate) unhold(ctx context.Context, member string, all Holds, limited, late bool) (released int, err error) {
-	report, isReport := strings.CutPrefix(member, PausedReport(""))
+	report, isReport := strings.CutPrefix(strings.TrimPrefix(member, limits), PausedReport(""))
 	release := func(now bool) {
 		if err == nil && isReport && !limited && now {
 			released, err = s.ReleaseAll(ctx, report)
@@ -182,11 +182,12 @@ func (s Gate) unhold(ctx context.Context, member string, all Holds, limited, lat
 	return released, err
 }
 
-// EndHolds ends the holds whose time has passed. Limited says which reports have a limit of running jobs.
+// EndHolds ends the holds whose time has passed. Limited says which reports the configuration limits.
 func (s Gate) EndHolds(ctx context.Context, limited func(report string) bool) error {
 	all, ended, err := s.all(ctx)
 	for member := range ended {
-		_, failed := s.unhold(ctx, member, all, limited(strings.TrimPrefix(member, PausedReport(""))), true)
+		report := strings.TrimPrefix(strings.TrimPrefix(member, limits), PausedReport(""))
+		_, failed := s.unhold(ctx, member, all, limited(report), true)
 		err = errors.Join(err, failed)
 	}
 	return err
@@ -269,9 +270,7 @@ func (s Gate) recheck(ctx context.Context, report, id string, held func(Holds) b
 	found, err := s.Holds(ctx)
 	if err == nil && !held(found) {
 		s.holds.Forget() // an id that is released now must not be kept again
-		if err = (Streams{s.conn}).Push(ctx, map[string]string{"id": id}); err == nil {
-			err = s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Waiting(report), id))
-		}
+		_, err = s.Release(ctx, report, []string{id})
 	}
 	return err
 }

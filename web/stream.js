@@ -2,8 +2,9 @@
 // connections to a server.
 'use strict'
 
-// follow opens a stream with open(), which returns an EventSource. It returns a function that ends it for good.
-function follow (open) {
+// follow opens a stream with open(), which returns an EventSource. While stays() is true, it stays open although the page
+// is hidden. It returns a function that ends it for good.
+function follow (open, stays = () => false) {
   let stream = null
   let ended = false
 
@@ -13,7 +14,7 @@ function follow (open) {
   }
 
   function listen () {
-    if (ended || document.hidden) close()
+    if (ended || (document.hidden && !stays())) close()
     else stream ??= open()
   }
 

@@ -608,8 +608,21 @@ func TestWaitingPage(t *testing.T) {
 		t.Errorf("the bar of 1 of 2 parts is at %v", bar)
 	}
 	person.check("waiting-running")
+	// The person asks for a notice, and looks at another page meanwhile.
+	eval[bool](person, `window.told = [], window.Notification = class {
+		static requestPermission () { return Promise.resolve('granted') }
+		constructor (title) { told.push(title) } }, true`)
+	person.do(chromedp.Focus(chromedp.CSS("button.notice")), chromedp.KeyEvent(kb.Enter))
+	person.check("waiting-notice")
+	eval[bool](person, `Object.defineProperty(document, 'hidden', {value: true}), document.dispatchEvent(new Event('visibilitychange'))`)
 	open()
 	person.sees("Download")
+	if told := eval[string](person, "told.join()"); told != "Ready · tagged-withdrawals · first" {
+		t.Errorf("told %q", told)
+	}
+	if eval[bool](person, "document.querySelector('button.notice') !== null") {
+		t.Error("the button is left")
+	}
 	if !eval[bool](person, "window.loadedOnce === true") {
 		t.Error("the page was loaded again")
 	}

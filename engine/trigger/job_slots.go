@@ -163,7 +163,7 @@ func (s slots) release(ctx context.Context) error {
 // releaseResumed pushes the ids of resumed and limited reports, and updates waiting. A failure of one
 // report does not keep others.
 func (s slots) releaseResumed(ctx context.Context, waiting map[string]bool) (failed error) {
-	limited := func(name string) bool { return s.Reports[name] != nil && s.Running(ctx, s.Reports[name]) > 0 }
+	limited := func(name string) bool { return s.Reports[name] != nil && s.Reports[name].Running > 0 }
 	failed = s.Scripts.Gate.EndHolds(ctx, limited)
 	for name, r := range s.Reports {
 		paused, err := s.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))

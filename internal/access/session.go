@@ -26,6 +26,8 @@ const (
 	Cookie = "fanfold-session"
 	// SessionTime is how long a session lasts.
 	SessionTime = 12 * time.Hour
+	// userTime is how long User waits for Redis: a page can do without the name.
+	userTime = time.Second / 2
 	// purpose separates the tokens of sessions from others.
 	purpose = "fanfold session 1 "
 )
@@ -140,7 +142,9 @@ func (f *Form) session(r *http.Request) (session, error) {
 
 // User returns the name of the user whose session a request has; empty: there is none, or Redis does not answer.
 func (f *Form) User(r *http.Request) string {
-	one, _ := f.session(r)
+	ctx, cancel := context.WithTimeout(r.Context(), userTime)
+	defer cancel()
+	one, _ := f.session(r.WithContext(ctx))
 	return one.name
 }
 

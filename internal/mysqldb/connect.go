@@ -47,10 +47,12 @@ func Connect(d report.Database, maxConnections int, patience time.Duration) (*sq
 // use. A TIMESTAMP is right in every zone.
 //
 // A statement waits one second for a locked row instead of the server's 50, because the other rows
-// of the statement wait with it. innodb_lock_wait_timeout in the DSN takes precedence.
+// of the statement wait with it, and one second for a locked table instead of the server's days.
+// innodb_lock_wait_timeout and lock_wait_timeout in the DSN take precedence.
 func ConnectRecords(d report.Database, maxConnections int, patience time.Duration,
 	zone *time.Location) (*sql.DB, error) {
-	db, err := connect(d, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
+	db, err := connect(d, maxConnections, patience, zone, map[string]string{
+		"innodb_lock_wait_timeout": "1", "lock_wait_timeout": "1"})
 	if err == nil {
 		db.SetConnMaxLifetime(recordsTime)
 	}

@@ -63,8 +63,8 @@ var statements = record.SQL{
 		return "CAST(" + column + " AS CHAR)"
 	},
 	Within: within,
-	Prune: func(table string, n int) string {
-		return "DELETE FROM " + table + " WHERE made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n)
+	Prune: func(table, also string, n int) string {
+		return "DELETE FROM " + table + " WHERE " + also + "made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n)
 	},
 	Replace: func(_, columns []string) string {
 		var all []string

@@ -133,7 +133,7 @@ func beside(of record.Beside) []record.Migration {
 		steps      MEDIUMTEXT CHARACTER SET utf8mb4 NOT NULL,
 		made       TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
 		PRIMARY KEY (records, id, attempt),
-		KEY made (made)
+		KEY made (records, made)
 	) ENGINE=InnoDB`},
 	}
 }

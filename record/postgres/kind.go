@@ -56,9 +56,9 @@ var statements = record.SQL{
 		return "CASE WHEN isfinite(" + column + ") THEN CAST(CAST(EXTRACT(EPOCH FROM " + column +
 			") * 1000000 AS bigint) AS text) END"
 	},
-	Prune: func(table string, n int) string {
+	Prune: func(table, also string, n int) string {
 		return "DELETE FROM " + table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + table +
-			" WHERE made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n) + " FOR UPDATE SKIP LOCKED))"
+			" WHERE " + also + "made < {ago} ORDER BY made LIMIT " + strconv.Itoa(n) + " FOR UPDATE SKIP LOCKED))"
 	},
 	Replace: func(key, columns []string) string {
 		var all []string

@@ -130,6 +130,6 @@ func beside(of record.Beside) []record.Migration {
 		PRIMARY KEY (records, id, attempt)
 	)`},
 		{Description: "add index made to " + of.History,
-			Statement: "CREATE INDEX IF NOT EXISTS fanfold_history_made ON " + of.History + " (made)"},
+			Statement: "CREATE INDEX IF NOT EXISTS fanfold_history_made ON " + of.History + " (records, made)"},
 	}
 }

@@ -19,7 +19,7 @@ func newLimit(f *flags) *cobra.Command {
 		Short: "Limit a database, an API or a report while processes run",
 		Long: `Limit replaces parallel of a database or an API, or running of a report, within a second
 and in all processes, without a restart. It may be higher or lower than in the configuration. What
-runs continues: above a lower limit, nothing new starts. Tasks that began when their source had no
+runs continues: above a lower limit, nothing new starts. Tasks and jobs that began when there was no
 limit are not counted.
 
 A limit lasts until its end, or until you reset it, even if Redis loses its memory (after fanfold

@@ -134,7 +134,7 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 	}
 	s.must("limit report two reset", "false")
 	s.Jobs.Idle()
-	for _, command := range []string{"limit source none 1", "limit report two 0", "limit report two 10001", "limit source db x",
+	for _, command := range []string{"limit source none 1", "limit report two 0", "limit report two 10001", "limit source db x", "limit source db 1 --until 9999-01-02T03:04:05Z",
 		"limit source db 1 --for 1h --until 2999-01-02T03:04:05Z"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitUsage {
 			t.Errorf("%s: %d %s", command, code, out)

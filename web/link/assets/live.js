@@ -28,10 +28,32 @@ function show (text) {
   document.title = [main.querySelector('h1').textContent, ...named].join(' · ')
 }
 
+let wanted = false // a notice by the browser at the end
+
+// offerNotice adds a button for it. Pages in frames of other pages may not ask for the permission.
+function offerNotice () {
+  if (!main.dataset.notice || !('Notification' in window) || !isSecureContext || top !== window) return
+  const button = document.createElement('button')
+  button.className = 'notice'
+  button.textContent = main.dataset.notice
+  button.setAttribute('aria-pressed', 'false')
+  button.onclick = async () => {
+    wanted = !wanted && await Notification.requestPermission() === 'granted'
+    button.setAttribute('aria-pressed', wanted)
+  }
+  main.querySelector('#cancel').before(button)
+}
+
+function finish () {
+  end()
+  main.querySelector('button.notice')?.remove()
+  if (wanted && document.hidden) new Notification(document.title).onclick = () => window.focus()
+}
+
 function open () {
   const stream = new EventSource(main.dataset.live)
   stream.onmessage = e => show(e.data)
-  stream.addEventListener('end', () => end())
+  stream.addEventListener('end', finish)
   stream.onerror = () => { // refused: too many pages are open, or the link has expired
     if (stream.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000)
   }
@@ -39,4 +61,5 @@ function open () {
 }
 
 localize(document)
-const end = main.dataset.live ? follow(open) : null
+offerNotice()
+const end = main.dataset.live ? follow(open, () => wanted) : null
