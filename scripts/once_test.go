@@ -20,15 +20,24 @@ type asker struct {
 	asked      string // the digest with which it asked last
 	status     string // new, waiting, queued (it leads, and has not started), running, alone, success, failed
 	ran        bool   // it has an attempt
-	maker      string // whose file it has
-	made       string // the digest with which its last job ran
+	attempt    int64
+	maker      string           // whose file it has
+	made       map[int64]string // attempt → the digest with which it ran
+}
+
+// runs starts an attempt.
+func (a *asker) runs(status string) {
+	a.status, a.ran = status, true
+	a.attempt++
+	a.made[a.attempt] = a.digest
 }
 
 func (a *asker) final() bool { return a.status == "success" || a.status == "failed" }
 
 // TestOnceModel lets records of several owners and parameters ask in any order, run, end with and without telling,
-// be cancelled and retried. Their parameters change before they run, and some run without asking again. Nobody gets the file of another digest, of a job that failed, or of one that ended before
-// it was retried; only one job leads a group; and however a run ends, sweeps and pushes bring every record to its end.
+// be cancelled and retried. Their parameters change before they run, and some run without asking again. Nobody gets
+// the file of another digest, of a job that failed, or of one that ended before it was retried; only one job leads a
+// group; and however a run ends, sweeps and pushes bring every record to its end.
 func TestOnceModel(t *testing.T) {
 	t.Parallel()
 	client := testmain.SharedRedis(t).Client()
@@ -49,14 +58,10 @@ func TestOnceModel(t *testing.T) {
 		askers := map[string]*asker{}
 		for i := range rapid.IntRange(2, 8).Draw(rt, "records") {
 			id := fmt.Sprint(i)
-			askers[id] = &asker{id: id, status: "new", digest: rapid.SampledFrom(digests).Draw(rt, "digest")}
+			askers[id] = &asker{id: id, status: "new", digest: rapid.SampledFrom(digests).Draw(rt, "digest"),
+				made: map[int64]string{}}
 		}
 		ids := slices.Sorted(maps.Keys(askers))
-		attempts := map[string]int64{}
-		start := func(a *asker) {
-			a.status, a.ran, a.made = "running", true, a.digest
-			attempts[a.id]++
-		}
 		var ask func(a *asker)
 		ask = func(a *asker) {
 			if a.final() || a.status == "running" || a.status == "alone" {
@@ -78,34 +83,34 @@ func TestOnceModel(t *testing.T) {
 					}
 				}
 				if a.asked, a.status = a.digest, "queued"; rapid.Bool().Draw(rt, "starts") {
-					start(a)
+					a.runs("running")
 				}
 			case Alone:
 				if !a.ran {
 					rt.Fatalf("%+v runs alone", a)
 				}
-				a.status, a.asked, a.made = "alone", "", a.digest
-				attempts[a.id]++
+				a.asked = ""
+				a.runs("alone")
 			case Moves:
 				tell(t, all, OnceEnd{ID: a.id, Window: window})
 				ask(a)
 			case Shares:
 				m := askers[got.Maker]
-				if m.made == a.digest && (m.status != "success" || got.Attempt != attempts[m.id]) { // it was retried
+				if m.made[got.Attempt] != a.digest || a.ran {
+					rt.Fatalf("%+v gets the file of attempt %d of %+v", a, got.Attempt, m)
+				}
+				if m.status != "success" || got.Attempt != m.attempt { // it was retried
 					if err := s.Once.Forget(t.Context(), a.digest); err != nil {
 						rt.Fatal(err)
 					}
 					ask(a)
 					return
 				}
-				if m.made != a.digest || m.status != "success" || got.Attempt != attempts[m.id] || m.maker != m.id || a.ran {
-					rt.Fatalf("%+v gets the file of attempt %d of %+v", a, got.Attempt, m)
-				}
 				if window == 0 && a.status != "waiting" {
 					rt.Fatalf("%+v gets a file that is too old", a)
 				}
-				a.status, a.maker, a.ran, a.made = "success", m.id, true, ""
-				attempts[a.id]++
+				a.status, a.maker, a.ran = "success", m.id, true
+				a.attempt++
 				if rapid.Bool().Draw(rt, "tells") {
 					tell(t, all, OnceEnd{ID: a.id, Window: window})
 				}
@@ -120,7 +125,7 @@ func TestOnceModel(t *testing.T) {
 		end := func(a *asker, ok, tells bool) {
 			e := OnceEnd{ID: a.id, Whole: true, Window: window}
 			if a.status = "failed"; ok {
-				a.status, a.maker, e.Attempt, e.Content = "success", a.id, attempts[a.id], a.made
+				a.status, a.maker, e.Attempt, e.Content = "success", a.id, a.attempt, a.made[a.attempt]
 			}
 			if tells {
 				tell(t, all, e)
@@ -140,7 +145,7 @@ func TestOnceModel(t *testing.T) {
 				case a.final():
 					e := OnceEnd{ID: a.id, Whole: true, Window: window}
 					if a.status == "success" && a.maker == a.id {
-						e.Attempt, e.Content = attempts[a.id], a.made
+						e.Attempt, e.Content = a.attempt, a.made[a.attempt]
 					}
 					tell(t, all, e)
 				}
@@ -168,7 +173,7 @@ func TestOnceModel(t *testing.T) {
 			},
 			"starts": func(rt *rapid.T) { // without asking again, because Redis does not answer
 				if a := pick(rt); a.status == "queued" {
-					start(a)
+					a.runs("running")
 				}
 			},
 			"retry": func(rt *rapid.T) {
@@ -181,7 +186,7 @@ func TestOnceModel(t *testing.T) {
 			for _, id := range ids {
 				if a := askers[id]; a.status == "new" || a.status == "queued" {
 					if ask(a); a.status == "queued" {
-						start(a)
+						a.runs("running")
 					}
 				} else if a.status == "running" || a.status == "alone" {
 					end(a, true, true)
