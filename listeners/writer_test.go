@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -138,7 +139,8 @@ func TestWriterStops(t *testing.T) {
 // stuck is a way to Redis on which a call ends only with its context.
 type stuck struct {
 	redis.Hook
-	entered chan struct{}
+	first   sync.Once
+	entered chan struct{} // closed by the first call
 	inside  atomic.Int32
 }
 
@@ -146,7 +148,7 @@ func (s *stuck) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		s.inside.Add(1)
 		defer s.inside.Add(-1)
-		close(s.entered)
+		s.first.Do(func() { close(s.entered) })
 		<-ctx.Done()
 		for range 1000 {
 			runtime.Gosched()
