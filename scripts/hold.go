@@ -160,34 +160,52 @@ func (s Gate) hold(ctx context.Context, member string, of Hold) (since time.Time
 	return time.UnixMilli(int64(at)), nil
 }
 
-// unhold ends a hold, and returns how many ids of a report it pushed; none of one that the configuration limits. Late
-// says that the end of the hold has passed: one that was replaced meanwhile stays.
-func (s Gate) unhold(ctx context.Context, member string, all Holds, limited, late bool) (released int, err error) {
+// unhold ends a hold. It returns whether there was one that had not ended, and how many ids of a report it pushed: none
+// if something else holds them, such as a limit in the configuration. Late ends it only if its time has passed.
+func (s Gate) unhold(ctx context.Context, member string, limited, late bool) (was bool, released int, err error) {
+	all, ended, err := s.all(ctx)
+	_, over := ended[member]
+	if err != nil || late && !over {
+		return false, 0, err
+	}
+	_, was = all[member]
 	report, isReport := strings.CutPrefix(strings.TrimPrefix(member, limits), PausedReport(""))
 	release := func(now bool) {
-		if err == nil && isReport && !limited && now {
+		if err == nil && isReport && now && !limited && !all.holdsOther(member, ended) {
 			released, err = s.ReleaseAll(ctx, report)
 		}
 	}
 	if !isReport && !strings.HasPrefix(member, limits) {
 		err = s.extendAll(ctx, all)
 	}
-	release(late) // before, so that it is repeated after a crash: a pause that has ended keeps no more ids
+	release(over) // before, so that it is repeated after a crash: a pause that has ended keeps no more ids
 	if err == nil {
-		if err = s.send(ctx, call(ctx, "unhold", []string{s.Keys.Holds}, member, late)); err != nil {
+		if err = s.send(ctx, call(ctx, "unhold", []string{s.Keys.Holds}, member, over)); err != nil {
 			err = fmt.Errorf("end the hold of %s: %w", member, err)
 		}
 	}
-	release(!late)
-	return released, err
+	release(!over)
+	return was && !over, released, err
+}
+
+// holdsOther tells whether a report has another hold that has not ended: a limit beside its pause, or a pause beside
+// its limit.
+func (p Holds) holdsOther(member string, ended Holds) bool {
+	other, isLimit := strings.CutPrefix(member, limits)
+	if !isLimit {
+		other = LimitOf(member)
+	}
+	_, there := p[other]
+	_, over := ended[other]
+	return there && !over
 }
 
 // EndHolds ends the holds whose time has passed. Limited says which reports the configuration limits.
 func (s Gate) EndHolds(ctx context.Context, limited func(report string) bool) error {
-	all, ended, err := s.all(ctx)
+	_, ended, err := s.all(ctx)
 	for member := range ended {
 		report := strings.TrimPrefix(strings.TrimPrefix(member, limits), PausedReport(""))
-		_, failed := s.unhold(ctx, member, all, limited(report), true)
+		_, _, failed := s.unhold(ctx, member, limited(report), true)
 		err = errors.Join(err, failed)
 	}
 	return err

@@ -274,11 +274,7 @@ func TestPausesEnd(t *testing.T) {
 	if got, _, err := s.Jobs.Expire(ctx, "1"); got != Busy || err != nil {
 		t.Errorf("the job is not given the time of the pause: %v %v", got, err)
 	}
-	all, _, err := s.Gate.all(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Gate.unhold(ctx, PausedReport("again"), all, true, true); err != nil {
+	if _, _, err := s.Gate.unhold(ctx, PausedReport("again"), true, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Gate.EndHolds(ctx, func(report string) bool { return report == "limited" }); err != nil {
@@ -361,5 +357,39 @@ func TestALimit(t *testing.T) {
 	}
 	if was, _, err := all.Unhold(ctx, LimitOf(source), false); !was || err != nil || client.Exists(ctx, s.Keys.Holds).Val() != 0 {
 		t.Error(was, err)
+	}
+}
+
+// TestTwoHolds: the ids of a report that is paused and limited wait until both have ended.
+func TestTwoHolds(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx, all, members := t.Context(), Partitions{s}, []string{PausedReport("r"), LimitOf(PausedReport("r"))}
+	for i := range 4 {
+		first, second, late := members[i%2], members[1-i%2], i > 1
+		for _, member := range members {
+			if _, err := all.Hold(ctx, member, Hold{Limit: 3}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Gate.Queue(ctx, "r", fmt.Sprint(i), 0); err != nil {
+			t.Fatal(err)
+		}
+		for n, member := range []string{first, second} {
+			if late {
+				if _, err := all.Hold(ctx, member, Hold{Until: time.Now().Add(-time.Second)}); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Gate.EndHolds(ctx, func(string) bool { return false }); err != nil {
+					t.Fatal(err)
+				}
+			} else if was, released, err := all.Unhold(ctx, member, false); !was || released != n || err != nil {
+				t.Errorf("the end of %s: %v %d %v", member, was, released, err)
+			}
+			if pushed := client.XLen(ctx, s.Keys.Jobs).Val(); pushed != int64(n) {
+				t.Errorf("%d ids were pushed at the end of %s", pushed, member)
+			}
+		}
+		client.Del(ctx, s.Keys.Jobs)
 	}
 }
