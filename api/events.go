@@ -47,6 +47,8 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.streamTime)
 	defer cancel()
+	ctx, done := access.UntilLogout(ctx)
+	defer done()
 	f := &follower{Stream: to, who: access.Of(ctx)}
 	if _, err := watch.Jobs(ctx, a.o.Inspect, []string{id}, f); err != nil && f.Err() == nil && ctx.Err() == nil {
 		_ = f.send("problem", a.problemOf(r, err))

@@ -65,8 +65,8 @@ func (p Partitions) Hold(ctx context.Context, member string, of Hold) (since tim
 }
 
 // Unhold ends a hold. If that is the pause of a source or a listener, it first moves the deadlines of the jobs that
-// wait for it, if their reports want that. If it is the last hold of a report, it then pushes the records that wait; the
-// engines do so for a report that is limited, as many as may run. It tells whether there was a hold, and how many
+// wait for it, if their reports want that. If it is the last hold of a report, it then pushes the records that wait;
+// the engines do so for a report that is limited, as many as may run. It tells whether there was a hold, and how many
 // records it pushed. The error names the partitions that cannot be reached; Unhold may be called again.
 func (p Partitions) Unhold(ctx context.Context, member string, limited bool) (was bool, released int, err error) {
 	err = p.each(func(s *Scripts) error {

@@ -102,7 +102,12 @@ func (l login) who(r *http.Request) (Who, bool, error) {
 	who := l.member(name, func(g report.Group) bool {
 		return slices.Contains(g.Users, everyone) || slices.Contains(g.Users, name)
 	})
-	who.Session = session
+	if who.Session = session; session {
+		who.lasts = func(ctx context.Context) (bool, error) {
+			name, err := l.cookie(r.WithContext(ctx))
+			return name != "", err
+		}
+	}
 	return who, name != "", err
 }
 

@@ -9,8 +9,9 @@ import (
 
 // Who is the user of a request, or the service whose token it has.
 type Who struct {
-	Name    string // empty: there is no login
-	Session bool   // the user has logged in with the form
+	Name    string                              // empty: there is no login
+	Session bool                                // the user has logged in with the form
+	lasts   func(context.Context) (bool, error) // whether the session has not ended; nil: there is none
 	groups  []report.Group
 	all     bool // there is no login: everyone may do everything
 	reads   bool // nothing may be changed

@@ -140,6 +140,34 @@ func (f *Form) session(r *http.Request) (session, error) {
 	return session{id, name}, nil
 }
 
+// sessionPoll is the time between two questions whether a session has ended.
+const sessionPoll = 2 * time.Second
+
+// UntilLogout returns a context that ends with the session of its user: the user has logged out, has another password,
+// or does not exist any more. While Redis does not answer, it goes on.
+func UntilLogout(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	lasts := Of(ctx).lasts
+	if lasts == nil {
+		return ctx, cancel
+	}
+	go func() {
+		polls := time.NewTicker(sessionPoll)
+		defer polls.Stop()
+		for {
+			select {
+			case <-polls.C:
+				if ok, err := lasts(ctx); err == nil && !ok {
+					cancel()
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
 // User returns the name of the user whose session a request has; empty: there is none, or Redis does not answer.
 func (f *Form) User(r *http.Request) string {
 	ctx, cancel := context.WithTimeout(r.Context(), userTime)

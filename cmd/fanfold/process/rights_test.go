@@ -172,7 +172,7 @@ func TestKeysOfOthers(t *testing.T) {
 }
 
 // stream opens a stream, which the test closes after a minute. code is that of the answer.
-func (b browser) stream(path string) (code int, lines *bufio.Scanner) {
+func (b browser) stream(path string, headers ...string) (code int, lines *bufio.Scanner) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	b.t.Cleanup(cancel)
@@ -180,7 +180,12 @@ func (b browser) stream(path string) (code int, lines *bufio.Scanner) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r.SetBasicAuth(b.name, b.password)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	if b.name != "" {
+		r.SetBasicAuth(b.name, b.password)
+	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		b.t.Fatal(err)

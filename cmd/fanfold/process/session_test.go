@@ -171,11 +171,20 @@ func TestSessions(t *testing.T) {
 		t.Errorf("wrong Basic and a cookie: %d %v", code, header)
 	}
 
-	// Logging out.
+	// Logging out. A stream ends, too.
+	code, events := one.stream("/fanfold/api/v1/jobs/"+insert(t, p)+"/events", "Sec-Fetch-Site", "same-origin", "Cookie", has)
+	if code != 200 {
+		t.Fatalf("a stream: %d", code)
+	}
 	other := two.logIn("oncall")
 	code, _, header = one.send("POST", "/fanfold/logout", "", "Sec-Fetch-Site", "same-origin", "Cookie", has)
 	if code != 303 || header.Get("Location") != "/fanfold/login" || !strings.Contains(header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("logging out: %d %v", code, header)
+	}
+	for events.Scan() {
+	}
+	if err := events.Err(); err != nil {
+		t.Error("a stream after logging out", err)
 	}
 	for _, b := range []browser{one, two} {
 		if code, _, header := b.send("GET", "/fanfold/jobs", "", "Cookie", has); code != 401 || header.Get("WWW-Authenticate") != "" {
