@@ -82,13 +82,20 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 	s := newStack(t, `
   two:
     listeners: {one: {database: db, query: "SELECT id AS k FROM {schema}.held"}}
+  nine:
+    running: 9
+    listeners: {other: {database: db, query: "SELECT 1 AS k"}}
 `, "limits: {lease: 2s}")
 	s.Records.Exec("CREATE TABLE held (id INT PRIMARY KEY)")
 	s.Records.Exec("INSERT INTO held VALUES (1)")
 	release := hold(s.Stack)
 	s.must("limit report two 3 --for 1h --reason busy", "no limit")
+	s.must("limit report nine 4 -o json", `"configured": 9`)
 	s.must("limit source db 1", "source/db")
 	s.must("limit ls", "report/two")
+	if out, _ := s.fanfold("doctor"); !strings.Contains(out, "report two has been limited to 3 since ") {
+		t.Error(out)
+	}
 	s.Serve(s.File)
 	s.Serve(s.File)
 	var ids []string
