@@ -164,29 +164,38 @@ func TestNoHistory(t *testing.T) {
 // TestHistoryOfALockedTable: a status waits for a locked table of histories only a short time, and the next one does not.
 func TestHistoryOfALockedTable(t *testing.T) {
 	each(t, func(t *testing.T, k *Kind) {
-		s, db := own(t, k, keeping)
-		beside(t, db)
-		processing(t, db, 2)
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		lock := of(k, "INSERT INTO fanfold_history (records, id, attempt, report, definition, status, started, ended, row_count, bytes, "+
-			"reason, steps) VALUES ('file_download_record', '1', 1, '', '', '', 0, 0, 0, 0, '', '')", "LOCK TABLE fanfold_history")
-		if _, err := tx.ExecContext(t.Context(), lock); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range []string{"1", "2"} {
-			if !ok(t)(s.Fail(t.Context(), engine.Run{ID: id, Attempt: 1, Did: did(report.Failed)}, "why")) {
-				t.Errorf("record %s is not final", id)
-			}
-		}
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
-		if n := count(t, db, "1 = 1"); n != 0 {
-			t.Errorf("%d rows", n)
+		row := "INSERT INTO fanfold_history (records, id, attempt, report, definition, status, started, ended, row_count, bytes, " +
+			"reason, steps) VALUES ('file_download_record', '1', 1, '', '', '', 0, 0, 0, 0, '', '')"
+		for what, lock := range map[string]string{"a row": row, "the table": of(k, "LOCK TABLES fanfold_history WRITE", "LOCK TABLE fanfold_history")} {
+			t.Run(what, func(t *testing.T) {
+				s, db := own(t, k, keeping)
+				beside(t, db)
+				processing(t, db, 2)
+				other, err := db.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer other.Close()
+				unlock := []string{"ROLLBACK", of(k, "UNLOCK TABLES", "ROLLBACK")}
+				for _, statement := range []string{"BEGIN", lock} {
+					if _, err := other.ExecContext(t.Context(), statement); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, id := range []string{"1", "2"} {
+					if !ok(t)(s.Fail(t.Context(), engine.Run{ID: id, Attempt: 1, Did: did(report.Failed)}, "why")) {
+						t.Errorf("record %s is not final", id)
+					}
+				}
+				for _, statement := range unlock {
+					if _, err := other.ExecContext(t.Context(), statement); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := count(t, db, "1 = 1"); n != 0 {
+					t.Errorf("%d rows", n)
+				}
+			})
 		}
 	})
 }
