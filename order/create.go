@@ -1,6 +1,8 @@
 package order
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/record"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/web/form"
 )
 
@@ -37,8 +40,15 @@ func (p *Pages) create(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := acts(r, pass)
 	defer cancel()
 	one := record.Request{Report: of.Name, Parameters: parameters, Owner: pass.Person, Tenant: pass.Tenant}
-	id, _, err := p.o.Create(ctx, onceKey(one, r.PostForm.Get("key")), one)
+	id, full := mine{p}.full(ctx, of, one)
+	var err error
+	if !full {
+		id, _, err = p.o.Create(ctx, onceKey(one, r.PostForm.Get("key")), one)
+	}
 	switch {
+	case full && id == "":
+		p.ask(w, r, http.StatusTooManyRequests, pass, of, sent, "order.too-many")
+		return
 	case id != "" && err != nil: // only the push failed: the job of the record starts without it
 		p.o.Log.Warn("record inserted but not pushed; the job starts when Redis answers", "job", id, "err", err)
 	case errors.Is(err, fault.Input):
@@ -49,13 +59,35 @@ func (p *Pages) create(w http.ResponseWriter, r *http.Request) {
 		p.ask(w, r, http.StatusServiceUnavailable, pass, of, sent, "order.failed")
 		return
 	}
-	access.Change(ctx, "action", "order", "report", of.Name, "job", id)
+	if !full {
+		access.Change(ctx, "action", "order", "report", of.Name, "job", id)
+	}
 	to, err := p.o.Waiting.Link(ctx, id, pass.Expires)
 	if err != nil || to == "" { // it is in the list
 		p.o.Log.Warn("cannot create a link to a waiting page", "job", id, "err", err)
 		to = "o/" + r.PathValue("token")
 	}
 	p.redirect(w, r, to)
+}
+
+// full tells whether none of the newest exports of a person have ended, so that there cannot be another one. If one of
+// them is the same as a request, such as after a double click, full returns its id.
+func (p mine) full(ctx context.Context, of *report.Report, one record.Request) (id string, full bool) {
+	records, err := p.newest(ctx, owner{one.Owner, one.Tenant})
+	if err != nil || len(records) < maxExports {
+		return "", false
+	}
+	want, _ := of.Canonical([]byte(one.Parameters), time.Now())
+	for _, r := range records {
+		if r.Status.Final() {
+			return "", false
+		}
+		got, err := of.Canonical(r.Parameters, time.Now())
+		if id == "" && r.Report == of.Name && err == nil && bytes.Equal(got, want) {
+			id = r.ID
+		}
+	}
+	return id, true
 }
 
 // onceKey returns the key with which a record is created once. It is one of the person's own, so that nobody finds

@@ -170,6 +170,47 @@ func intruder(t *testing.T) (p *Process, b browser, eve, ann string) {
 	return p, browse(t, p), orderPath(t, p, order.Pass{Person: "eve", Tenant: "evil"}), orderPath(t, p, order.Pass{Person: "ann", Tenant: "acme"})
 }
 
+// TestOrdersAreBounded: a person whose newest 20 exports have not ended orders no more, and a double click leads to one
+// of them.
+func TestOrdersAreBounded(t *testing.T) {
+	t.Parallel()
+	p := open(t, orderReports)
+	if _, err := p.Rows.ExecContext(t.Context(), `INSERT INTO file_download_record (report, owner, tenant, parameters)
+		SELECT 'sales', 'ann', 'acme', CONCAT('{"size": ', seq, '}') FROM seq_1_to_20`); err != nil {
+		t.Fatal(err)
+	}
+	b := browse(t, p)
+	page := orderPath(t, p, order.Pass{Person: "ann", Tenant: "acme"})
+	form := page + "/reports/sales"
+	_, text, _ := b.ask("GET", form)
+	fields := []string{"key", keyOf(t, text), "p.size", "50", "p.from", "", "p.kinds", "", "p.codes", "", "p.at", "", "p.paid", ""}
+	send := func(size string) (int, string, string) {
+		t.Helper()
+		fields[3] = size
+		code, text, header := b.ask("POST", form, fields...)
+		return code, text, header.Get("Location")
+	}
+	if code, text, _ := send("50"); code != 429 || !strings.Contains(text, "newest 20 exports have not ended") || !strings.Contains(text, `value="50"`) {
+		t.Errorf("another one: %d %s", code, text)
+	}
+	if code, text, to := send("7"); code != 303 || !strings.HasPrefix(to, "../../../r/") {
+		t.Errorf("an equal one: %d %s", code, text)
+	}
+	if n := len(rowsOf(t, p, "SELECT id FROM file_download_record")); n != 20 {
+		t.Errorf("%d records", n)
+	}
+	other := orderPath(t, p, order.Pass{Person: "ann", Tenant: "other"}) + "/reports/sales"
+	if code, _, _ := b.ask("POST", other, fields...); code != 303 {
+		t.Errorf("another tenant: %d", code)
+	}
+	if _, err := p.Rows.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED' WHERE id = 3"); err != nil {
+		t.Fatal(err)
+	}
+	if code, text, _ := send("50"); code != 303 {
+		t.Errorf("after one has ended: %d %s", code, text)
+	}
+}
+
 // TestOrderOfAnotherPerson: neither the list nor "order again", a link or a download shows a record of another person, of
 // the same name in another tenant, or of a name that the database takes for the same.
 func TestOrderOfAnotherPerson(t *testing.T) {
