@@ -105,7 +105,7 @@ func TestHolds(t *testing.T) {
 		oncall.press("#limit", "3"+kb.Enter)
 		oncall.sees(of.name + " is limited to 3.")
 		oncall.sees("month end")
-		has(oncall, of.column+`[^\n]* `+of.name+` has been limited to 3 since `+since+until+"month end")
+		has(oncall, of.column+`\s+\w+ `+of.name+` has been limited to 3 since `+since+until+"month end")
 		if of.what == "source" {
 			oncall.check("limited")
 		}
