@@ -59,7 +59,7 @@ const misfits = `(() => {
 		if (!e.checkVisibility() || e.closest('svg, .unseen, .skip, input, select, textarea, progress')) continue
 		const wide = e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
 		if (wide && /auto|scroll/.test(getComputedStyle(e).overflowX)) {
-			if (!e.matches('pre, .timeline, .plan, .flow, .graph, .heat')) say(e, 'it scrolls sideways')
+			if (!e.matches('pre, .timeline, .plan, .flow, .graph')) say(e, 'it scrolls sideways')
 		} else if (wide && !e.title) say(e, 'it is cut')
 		if (!e.matches('th, td')) continue
 		if (e.scrollHeight > e.clientHeight + 1) say(e, 'it leaves its cell')
