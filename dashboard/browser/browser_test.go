@@ -416,6 +416,7 @@ func TestDashboard(t *testing.T) {
 	oncall.goTo("/jobs/" + id)
 	oncall.sees("running")
 	eval[bool](oncall, "window.loadedOnce = true")
+	oncall.sees("1s") // in its picture, the query has been running for seconds
 	oncall.check("job-running")
 	open()
 	oncall.sees("SUCCESS")

@@ -49,12 +49,16 @@ func (b tab) knowsMenu() {
 }
 
 // misfits is a script that returns what does not fit into a page: a page or a table that scrolls sideways (pictures may,
-// the tables with their values are beside them), a text that is cut or leaves its cell, and on a screen that is no phone
-// an id or a name in a table that is broken over two lines.
+// the tables with their values are beside them), a text that is cut or leaves its cell, a part of a picture without a
+// colour, which is black on a dark page, and on a screen that is no phone an id or a name in a table that is broken over
+// two lines.
 const misfits = `(() => {
 	const found = []
 	const say = (e, what) => found.push(what + ': ' + e.outerHTML.replace(/\s+/g, ' ').slice(0, 300))
 	if (document.documentElement.scrollWidth > innerWidth) say(document.body, 'the page scrolls sideways')
+	for (const e of document.querySelectorAll('svg :is(rect, circle, path, text)')) {
+		if (getComputedStyle(e).fill === 'rgb(0, 0, 0)') say(e, 'it has no colour')
+	}
 	for (const e of document.querySelectorAll('body *')) {
 		if (!e.checkVisibility() || e.closest('svg, .unseen, .skip, input, select, textarea, progress')) continue
 		const wide = e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
