@@ -25,7 +25,7 @@ type bulkChange struct {
 	noun string // what a row is
 	text string // what happens, after the number of rows
 	undo string // name of the change that takes it back; empty: none does
-	do   func(ctx context.Context, o *operate.Operator, key, user string) error
+	do   func(ctx context.Context, o *operate.Operator, key string) error
 	// of returns the jobs of a row, which change instead of it; nil: rows themselves change.
 	of func(inspect.Flood) []string
 }
@@ -134,15 +134,24 @@ type bulk struct {
 	wakeUp func()                 // takes a sample, which shows the change
 }
 
-// ask says how many rows change, and what happens with them. Rows that come into the view later are not in it.
-func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
+// read returns the change of a form, and the view that it came from.
+func (b bulk) read(r *http.Request) (bulkChange, *url.URL, error) {
 	change, err := bulkNamed(r.PostFormValue("change"))
 	if err != nil {
-		return "", nil, err
+		return change, nil, err
 	}
-	back, err := url.Parse(r.PostFormValue("view"))
-	if err != nil || b.pages[back.Path] == nil || back.Host != "" {
-		return "", nil, errNotFound
+	view, err := url.Parse(r.PostFormValue("view"))
+	if err != nil || b.pages[view.Path] == nil || view.Host != "" {
+		return change, nil, errNotFound
+	}
+	return change, view, nil
+}
+
+// ask says how many rows change, and what happens with them. Rows that come into the view later are not in it.
+func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any, error) {
+	change, back, err := b.read(r)
+	if err != nil {
+		return "", nil, err
 	}
 	keys, more := r.PostForm["row"], ""
 	if r.PostFormValue("all") != "" || change.of != nil {
@@ -205,16 +214,12 @@ func fieldsOf(change string, keys []string) []field {
 
 // change starts a confirmed change of rows in the background.
 func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
-	change, err := bulkNamed(r.PostFormValue("change"))
+	change, view, err := b.read(r)
 	if err != nil {
 		return outcome{}, err
 	}
 	if err := confirmed(r); err != nil {
 		return outcome{}, err
-	}
-	view, err := url.Parse(r.PostFormValue("view"))
-	if err != nil || b.pages[view.Path] == nil || view.Host != "" {
-		return outcome{}, errNotFound
 	}
 	keys, user := r.PostForm["row"], access.Of(ctx).Name
 	rows := words.Count(len(keys), change.noun)
@@ -226,7 +231,7 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 			if ctx.Err() != nil {
 				return swept, context.Cause(ctx)
 			}
-			if err := change.do(ctx, b.o.Operate, key, user); err != nil {
+			if err := change.do(ctx, b.o.Operate, key); err != nil {
 				swept.Left[strings.ReplaceAll(err.Error(), key, "it")]++
 			} else {
 				swept.Done++
@@ -250,40 +255,40 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 // records than acts.
 const cancelReason = "cancelled in the dashboard"
 
-func cancelJob(ctx context.Context, o *operate.Operator, id, _ string) error {
+func cancelJob(ctx context.Context, o *operate.Operator, id string) error {
 	_, err := o.Jobs.Cancel(ctx, id, cancelReason)
 	return err
 }
 
-func retryJob(ctx context.Context, o *operate.Operator, id, _ string) error {
+func retryJob(ctx context.Context, o *operate.Operator, id string) error {
 	_, err := o.Jobs.Retry(ctx, id, job.AnyAge)
 	return err
 }
 
-func discard(ctx context.Context, o *operate.Operator, id, _ string) error {
+func discard(ctx context.Context, o *operate.Operator, id string) error {
 	return o.Dead.Remove(ctx, id)
 }
 
-func hurry(ctx context.Context, o *operate.Operator, member, _ string) error {
+func hurry(ctx context.Context, o *operate.Operator, member string) error {
 	return o.Delayed.Hurry(ctx, []string{member})
 }
 
-func removeLater(ctx context.Context, o *operate.Operator, member, _ string) error {
+func removeLater(ctx context.Context, o *operate.Operator, member string) error {
 	return o.Delayed.Remove(ctx, []string{member})
 }
 
-func postpone(ctx context.Context, o *operate.Operator, id, _ string) error {
+func postpone(ctx context.Context, o *operate.Operator, id string) error {
 	return o.Delayed.Postpone(ctx, id, time.Hour)
 }
 
 // shift returns a change that moves the due time of a member.
-func shift(by time.Duration) func(ctx context.Context, o *operate.Operator, member, user string) error {
-	return func(ctx context.Context, o *operate.Operator, member, _ string) error {
+func shift(by time.Duration) func(ctx context.Context, o *operate.Operator, member string) error {
+	return func(ctx context.Context, o *operate.Operator, member string) error {
 		return o.Delayed.Shift(ctx, member, by)
 	}
 }
 
-func requeue(ctx context.Context, o *operate.Operator, entry, _ string) error {
+func requeue(ctx context.Context, o *operate.Operator, entry string) error {
 	entries, err := o.Quarantine.Find(ctx, []string{entry})
 	if err != nil {
 		return err
@@ -292,31 +297,31 @@ func requeue(ctx context.Context, o *operate.Operator, entry, _ string) error {
 	return err
 }
 
-func removeEntry(ctx context.Context, o *operate.Operator, entry, _ string) error {
+func removeEntry(ctx context.Context, o *operate.Operator, entry string) error {
 	_, err := o.Quarantine.Remove(ctx, []string{entry})
 	return err
 }
 
-func pauseAll(kind string) func(ctx context.Context, o *operate.Operator, name, user string) error {
-	return func(ctx context.Context, o *operate.Operator, name, _ string) error {
+func pauseAll(kind string) func(ctx context.Context, o *operate.Operator, name string) error {
+	return func(ctx context.Context, o *operate.Operator, name string) error {
 		_, err := o.Pauses.Pause(ctx, kind+"/"+name, operate.Terms{})
 		return err
 	}
 }
 
-func resumeAll(kind string) func(ctx context.Context, o *operate.Operator, name, user string) error {
-	return func(ctx context.Context, o *operate.Operator, name, _ string) error {
+func resumeAll(kind string) func(ctx context.Context, o *operate.Operator, name string) error {
+	return func(ctx context.Context, o *operate.Operator, name string) error {
 		_, _, err := o.Pauses.Resume(ctx, kind+"/"+name)
 		return err
 	}
 }
 
-func pauseTimer(ctx context.Context, o *operate.Operator, name, _ string) error {
+func pauseTimer(ctx context.Context, o *operate.Operator, name string) error {
 	_, err := o.Timers.Pause(ctx, name)
 	return err
 }
 
-func resumeTimer(ctx context.Context, o *operate.Operator, name, _ string) error {
+func resumeTimer(ctx context.Context, o *operate.Operator, name string) error {
 	_, err := o.Timers.Resume(ctx, name)
 	return err
 }

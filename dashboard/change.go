@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/operate"
@@ -45,6 +46,11 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 				v.Page, v.Title, v.Static = "reports", "Reports", true
 				v.Content = d.lists.definitions(r, v.sample, wrong)
 				d.write(w, http.StatusBadRequest, d.reportsPage, v)
+				return
+			}
+			if wrong, ok := errors.AsType[*wrongTerms](err); ok {
+				v.Title, v.Static, v.Content = wrong.title, true, wrong.question
+				d.write(w, http.StatusBadRequest, d.confirmPage, v)
 				return
 			}
 			d.fail(w, r, v, "The change failed", err)
@@ -117,18 +123,24 @@ func titled(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 // pause makes the change that pauses what a path names.
 func (c changes) pause(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
 	return func(ctx context.Context, r *http.Request) (outcome, error) {
-		terms, err := operate.TermsOf(r.PostFormValue("reason"), r.PostFormValue("for"), r.PostFormValue("until"))
-		if err != nil {
-			return outcome{}, err
-		}
 		name := r.PathValue("name")
-		one, err := c.operate.Pauses.Pause(ctx, kind+"/"+name, terms)
+		var one inspect.Pause
+		terms, err := termsOf(r)
+		if err == nil {
+			one, err = c.operate.Pauses.Pause(ctx, kind+"/"+name, terms)
+		}
 		text := titled(kind) + " " + name + " is paused. What runs continues; nothing new starts."
 		if len(one.External) > 0 {
 			text += " External listeners cannot be paused: " + strings.Join(one.External, ", ") + "."
 		}
-		return outcome{message: text, page: pagesOf[kind], undo: []act{pauseOrResume(kind, name, true)}}, err
+		done := outcome{message: text, page: pagesOf[kind], undo: []act{pauseOrResume(kind, name, true)}}
+		return done, c.again(r, pauseOrResume(kind, name, false).To, err)
 	}
+}
+
+// termsOf parses the terms of the form of a pause or a limit.
+func termsOf(r *http.Request) (operate.Terms, error) {
+	return operate.TermsOf(r.PostFormValue("reason"), r.PostFormValue("for"), r.PostFormValue("until"))
 }
 
 // resume makes the change that ends a pause.
@@ -155,15 +167,17 @@ func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (
 		}
 		n, err := strconv.Atoi(typed)
 		if err != nil {
-			return o, fault.Input.New("%q is not a limit: write a number, or nothing for that of the configuration", typed)
+			err = fault.Input.New("%q is not a limit: write a number, or nothing for that of the configuration", typed)
 		}
-		terms, err := operate.TermsOf(r.PostFormValue("reason"), r.PostFormValue("for"), r.PostFormValue("until"))
-		if err != nil {
-			return o, err
+		var terms operate.Terms
+		if err == nil {
+			terms, err = termsOf(r)
 		}
-		_, err = c.operate.Limits.Set(ctx, kind+"/"+name, n, terms)
+		if err == nil {
+			_, err = c.operate.Limits.Set(ctx, kind+"/"+name, n, terms)
+		}
 		o.message = fmt.Sprintf("%s %s is limited to %d. What runs continues.", titled(kind), name, n)
-		return o, err
+		return o, c.again(r, setLimit(kind, name).To, err)
 	}
 }
 

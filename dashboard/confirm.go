@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -21,6 +23,8 @@ type question struct {
 	Terms  bool // it asks for a reason, and for how long
 	Limit  bool // it asks for a limit
 	Fields []field
+	Sent   url.Values // what was typed into a form that is asked again
+	Wrong  string     // why it is; empty: it was not sent
 }
 
 // field is a hidden field of a form.
@@ -92,6 +96,25 @@ func (c changes) confirmHold(q question) (string, any, error) {
 		return "", nil, err
 	}
 	return q.Button + "?", q, nil
+}
+
+// wrongTerms is the error of the form of a pause or a limit whose values cannot be used.
+type wrongTerms struct {
+	error
+	title    string
+	question any
+}
+
+// again makes wrongTerms of an error in the form of a change. Other errors stay as they are.
+func (c changes) again(r *http.Request, to string, err error) error {
+	if !errors.Is(err, fault.Input) {
+		return err
+	}
+	title, asked, unknown := c.confirmHold(question{To: to, Sent: r.PostForm, Wrong: err.Error()})
+	if unknown != nil {
+		return unknown
+	}
+	return &wrongTerms{err, title, asked}
 }
 
 // spanOf returns the span of the fields since and until of a form.

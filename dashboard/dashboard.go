@@ -47,6 +47,7 @@ type Dashboard struct {
 	dead        *deadPages
 	errorPage   *template.Template
 	reportsPage *template.Template
+	confirmPage *template.Template
 	searchPage  *template.Template
 	handler     http.Handler
 	streams     web.Streams // of live updates
@@ -72,6 +73,7 @@ func New(o Options) *Dashboard {
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: web.Streams{Max: maxStreams, MaxOf: maxStreamsOf}}
 	d.errorPage, d.reportsPage, d.searchPage = d.template("error"), d.template("reports"), d.template("search")
+	d.confirmPage = d.template("confirm")
 	searches := make(queries, maxQueries)
 	d.jobs, d.dead = newJobPages(o, searches), &deadPages{o: o, sampler: d.sampler}
 	d.lists = listPages{o, d.sampler, picturesOf(o.Inspect.Config.Reports)}

@@ -142,10 +142,10 @@ var recordTable = listing[inspect.Job]{
 			order: by(func(r inspect.Job) int64 { return known(r.Duration) }),
 			cell:  text(func(r inspect.Job) string { return ifKnown(r.Duration, took) }),
 		},
-		{key: "parameters", title: "Parameters", cell: func(r inspect.Job) cell {
+		{key: "parameters", title: "Parameters", class: "code", cell: func(r inspect.Job) cell {
 			return cell{Text: string(r.Parameters), Code: true}
 		}},
-		{key: "result", title: "File or reason", cell: func(r inspect.Job) cell {
+		{key: "result", title: "File or reason", class: "reason", cell: func(r inspect.Job) cell {
 			return cell{Text: cmp.Or(r.Error, r.File), Code: r.Error == ""}
 		}},
 	},

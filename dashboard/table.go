@@ -46,8 +46,8 @@ type cell struct {
 	To           string // path of the page to which the text links; empty: none
 	Chip         string // class of the chip with the text; empty: it is no chip
 	Code         bool   // the text is code
-	Soft         string // less prominent, after the text
-	Chips        []chip // after that
+	Chips        []chip // after the text
+	Soft         string // less prominent, after that
 	Acts         []act
 }
 

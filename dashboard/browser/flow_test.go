@@ -31,6 +31,18 @@ func TestFloodsAndFlow(t *testing.T) {
 	oncall.sees(first + ", " + second)
 	oncall.check("floods-confirm")
 
+	// The lanes, what people did, and an address without a page.
+	oncall.goTo("/")
+	oncall.sees("Oldest waiting job")
+	oncall.knowsMenu()
+	oncall.check("overview-lanes")
+	oncall.goTo("/audit")
+	oncall.sees("report tagged-withdrawals")
+	oncall.check("audit")
+	oncall.goTo("/nothing")
+	oncall.sees("this page does not exist")
+	oncall.check("not-found")
+
 	reader := s.tab(t, browser, "reader")
 	reader.goTo("/floods?param=gate")
 	reader.sees("first")
