@@ -10,14 +10,26 @@ import (
 	"github.com/fanfold/fanfold/scripts/tally"
 )
 
-// chart has lines over the last hour, as SVG paths in a box of chartWidth by chartHeight. Last are the newest
-// values of the lines, and Max is the highest of all values.
+// chart has lines over the last hour, as SVG paths in a box of chartWidth by chartHeight. Max is the highest of all
+// values.
 type chart struct {
-	Title, Last, Max string
-	Lines            []line
+	Title, Max string
+	Lines      []line
 }
 
-type line struct{ Class, Path string }
+// line is a line of a chart. Last is its newest value; empty: there is none.
+type line struct{ Class, Name, Last, Path string }
+
+// Says is the chart in words.
+func (c chart) Says() string {
+	says := c.Title + ": "
+	for _, l := range c.Lines {
+		if l.Last != "" {
+			says += l.Name + " " + l.Last + ", "
+		}
+	}
+	return says + "at most " + c.Max + " in the last hour"
+}
 
 const (
 	chartWidth  = 600
@@ -51,21 +63,21 @@ func charts(points history, counted []tally.Bucket, now time.Time) []chart {
 	whole := func(v float64) string { return count(v) }
 	seconds := func(v float64) string { return words.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
-		draw("Files and failures per minute", whole, minutes, now,
-			series{"good", good}, series{"bad", bad}),
-		draw("Running jobs and waiting ids", whole, times, now,
-			series{"good", perPoint(func(p point) float64 { return p.running })},
-			series{"calm", perPoint(func(p point) float64 { return p.waiting })}),
-		draw("Unread tasks", whole, times, now, series{"good", perPoint(func(p point) float64 { return p.lag })}),
-		draw("Age of the oldest task and lateness", seconds, times, now,
-			series{"good", perPoint(func(p point) float64 { return p.oldest })},
-			series{"bad", perPoint(func(p point) float64 { return p.late })}),
+		draw("Ended per minute", whole, minutes, now,
+			series{"good", "with a file", good}, series{"bad", "without", bad}),
+		draw("Jobs", whole, times, now,
+			series{"good", "running", perPoint(func(p point) float64 { return p.running })},
+			series{"calm", "waiting ids", perPoint(func(p point) float64 { return p.waiting })}),
+		draw("Tasks", whole, times, now, series{"good", "unread", perPoint(func(p point) float64 { return p.lag })}),
+		draw("Delays", seconds, times, now,
+			series{"good", "age of the oldest task", perPoint(func(p point) float64 { return p.oldest })},
+			series{"bad", "lateness of timers", perPoint(func(p point) float64 { return p.late })}),
 	}
 }
 
 type series struct {
-	class  string
-	values []float64
+	class, name string
+	values      []float64
 }
 
 func draw(title string, format func(float64) string, times []time.Time, now time.Time, all ...series) chart {
@@ -76,7 +88,6 @@ func draw(title string, format func(float64) string, times []time.Time, now time
 		}
 	}
 	c := chart{Title: title, Max: format(highest)}
-	var last []string
 	for _, s := range all {
 		var path strings.Builder
 		for i, v := range s.values {
@@ -84,12 +95,12 @@ func draw(title string, format func(float64) string, times []time.Time, now time
 			y := chartHeight - 2 - (chartHeight-4)*v/max(highest, 1e-9)
 			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], max(x, 0), y)
 		}
-		c.Lines = append(c.Lines, line{s.class, path.String()})
+		one := line{Class: s.class, Name: s.name, Path: path.String()}
 		if n := len(s.values); n > 0 {
-			last = append(last, format(s.values[n-1]))
+			one.Last = format(s.values[n-1])
 		}
+		c.Lines = append(c.Lines, one)
 	}
-	c.Last = strings.Join(last, " / ")
 	return c
 }
 

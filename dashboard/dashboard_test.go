@@ -47,7 +47,7 @@ func TestCharts(t *testing.T) {
 			}
 		}
 	}
-	if c := charts(h, minutes, now); c[2].Last != "3" || c[1].Max != "499" || c[0].Last != "5 / 2" {
+	if c := charts(h, minutes, now); c[2].Lines[0].Last != "3" || c[1].Max != "499" || c[0].Says() != "Ended per minute: with a file 5, without 2, at most 5 in the last hour" {
 		t.Errorf("%+v", c)
 	}
 }

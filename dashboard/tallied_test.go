@@ -42,7 +42,8 @@ func TestThroughput(t *testing.T) {
 	p := tallied(now, map[int]map[string]string{
 		0: {"r/orders": "SUCCESS=7 FAILED=2 run20=9 wait0=9", "r/other": "PARTIAL=4 run60=4"},
 		3: {"r/orders": "CANCELLED=1 run3=1"}, 5: {"v/2.0": "n=1"},
-	}, flag{At: now.Add(-10 * time.Minute), Letter: "P", Text: "pause listener/a"}, flag{At: now.Add(-400 * day), Letter: "R"})
+	}, flag{At: now.Add(-10 * time.Minute), Letter: "P", Text: "pause listener/a"},
+		flag{At: now.Add(-599 * time.Second), Letter: "R", Text: "resume listener/a"}, flag{At: now.Add(-400 * day), Letter: "R"})
 	for _, w := range windows {
 		content := func(query string) throughput {
 			_, v, err := p.throughput(t.Context(), httptest.NewRequest("GET", "/throughput?range="+strings.ReplaceAll(w.Name, " ", "+")+query, nil), &sample{})
@@ -52,7 +53,7 @@ func TestThroughput(t *testing.T) {
 			return v.(throughput)
 		}
 		v := content("")
-		if len(v.Graphs) != 3 || len(v.Graphs[0].Bars) != 4 || len(v.Graphs[0].Flags) != 2 || len(v.Graphs[1].Lines[0].Points) != 1 || len(v.Graphs[2].Lines[1].Points) != 2 {
+		if len(v.Graphs) != 3 || len(v.Graphs[0].Bars) != 4 || len(v.Graphs[0].Flags) != 2 || !strings.Contains(fmt.Sprint(v.Graphs[0].Flags), " PR pause listener/a; resume listener/a}") || len(v.Graphs[1].Lines[0].Points) != 1 || len(v.Graphs[2].Lines[1].Points) != 2 {
 			t.Errorf("%s: %+v", w.Name, v)
 		}
 		for _, g := range v.Graphs {

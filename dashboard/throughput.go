@@ -223,7 +223,10 @@ func graphsOf(rows []slot, s window, flags []flag) []graph {
 func newGraph(title string, height float64, x across, s window, flags []flag) graph {
 	g := graph{Title: title, Height: height, Bottom: height - 24, X: x.ticks(s)}
 	for _, m := range flags {
-		if m.X = x.x(m.At); m.X >= x.left {
+		m.X = x.x(m.At)
+		if n := len(g.Flags); n > 0 && m.X < g.Flags[n-1].X+flagWidth {
+			g.Flags[n-1].join(m)
+		} else if m.X >= x.left {
 			g.Flags = append(g.Flags, m)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -64,8 +65,19 @@ func newTallies(in *inspect.Inspector) *aged.Cache[period, buckets] {
 type flag struct {
 	X      float64
 	At     time.Time
-	Letter string // D, P or R
+	Letter string // D, P or R; several in a picture
 	Text   string
+}
+
+// flagWidth is the minimum distance of two flags in a picture.
+const flagWidth = 14.0
+
+// join adds a flag that is too close to have a place of its own.
+func (f *flag) join(other flag) {
+	if !strings.Contains(f.Letter, other.Letter) {
+		f.Letter += other.Letter
+	}
+	f.Text += "; " + other.Text
 }
 
 // maxFlags is the maximum number of pauses, and of resumes, in a picture: the newest ones.
