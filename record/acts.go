@@ -49,21 +49,21 @@ type ActFilter struct {
 	Before       string    // the entry of an act: older ones only
 }
 
-// After returns the entry after which acts of a stream are not stored yet, up to its newest entry. Rows after that one
-// are of a stream that was lost. What is older than acts are kept is not stored. It returns the newest entry if nothing
-// is kept.
+// After returns the entry after which acts of a stream with this newest entry are to be stored: usually the newest
+// stored one. If that is of a stream that Redis has lost, and the clock of the new one is behind, all of it is stored
+// again. What is older than acts are kept is not stored. If nothing is kept, After returns the newest entry.
 func (a Acts) After(ctx context.Context, newest string) (string, error) {
 	if a.kept == 0 {
 		return newest, nil
 	}
-	ms, seq := parseEntry(newest)
-	oldest := time.Now().Add(-a.kept).UnixMilli()
-	err := a.db.QueryRowContext(ctx, a.sql("SELECT ms, seq FROM {audit} WHERE records = ? AND ms <= ? AND (ms < ? OR "+
-		"seq <= ?) ORDER BY ms DESC, seq DESC LIMIT 1"), a.names.Name, ms, ms, seq).Scan(&ms, &seq)
-	switch {
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
+	var ms, seq int64
+	err := a.db.QueryRowContext(ctx, a.sql("SELECT ms, seq FROM {audit} WHERE records = ? ORDER BY ms DESC, seq DESC "+
+		"LIMIT 1"), a.names.Name).Scan(&ms, &seq)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", a.failed(err)
-	case err != nil || ms < oldest:
+	}
+	lastMS, lastSeq := parseEntry(newest)
+	if oldest := time.Now().Add(-a.kept).UnixMilli(); ms < oldest || ms > lastMS || ms == lastMS && seq > lastSeq {
 		ms, seq = oldest, 0
 	}
 	return entryOf(ms, seq), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/audit"
 	. "github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // acting are options that keep acts.
@@ -73,21 +74,28 @@ func TestStoredActs(t *testing.T) {
 				t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 			}
 		}
-		newest := made[0].Entry
-		for of, want := range map[string]string{newest: newest, made[4].Entry: made[4].Entry, "9999999999999-5": newest} {
-			if after, err := s.Acts().After(t.Context(), of); err != nil || after != want {
-				t.Errorf("after %s, %v; want %s", after, err, want)
+		begins := func(a Acts, newest string) {
+			t.Helper()
+			after, err := a.After(t.Context(), newest)
+			at := scripts.EntryTime(after)
+			if now := time.Now().Add(-acting.Audit); err != nil || now.Before(at) || now.Sub(at) > time.Minute {
+				t.Errorf("after %s, %v", after, err)
 			}
 		}
+		newest := made[0].Entry
+		for _, of := range []string{newest, "9999999999999-5"} {
+			if after, err := s.Acts().After(t.Context(), of); err != nil || after != newest {
+				t.Errorf("after %s, %v; want %s", after, err, newest)
+			}
+		}
+		begins(s.Acts(), made[1].Entry) // of the same millisecond
+		begins(s.Acts(), made[9].Entry)
 		// Another installation in the schema has its own acts.
 		other := store(t, db, report.Records{Table: "another", Audit: acting.Audit})
 		if got, err := other.Acts().List(t.Context(), ActFilter{}, 7); err != nil || len(got) != 0 {
 			t.Errorf("%v %v", got, err)
 		}
-		after, err := other.Acts().After(t.Context(), newest)
-		if oldest := fmt.Sprintf("%d-0", time.Now().Add(-acting.Audit).UnixMilli()); err != nil || after > oldest || after < oldest[:8] {
-			t.Errorf("after %s, %v; want %s", after, err, oldest)
-		}
+		begins(other.Acts(), newest)
 		if err := other.Acts().Store(t.Context(), made); err != nil || acted(t, db, "1 = 1") != 2*len(made) {
 			t.Error(err)
 		}
@@ -182,6 +190,35 @@ func TestPruneActs(t *testing.T) {
 			}
 		}
 		if _, err := store(t, db, report.Records{}).Acts().Prune(t.Context()); err != nil || acted(t, db, "records = 'another'") != 700 || acted(t, db, "1 = 1") != 700 {
+			t.Error(err)
+		}
+	})
+}
+
+// TestActsOfALockedTable: who stores acts does not wait for a table or row that others have locked, and can do so later.
+func TestActsOfALockedTable(t *testing.T) {
+	each(t, func(t *testing.T, k *Kind) {
+		s, db := own(t, k, acting)
+		beside(t, db)
+		made := acts(1)
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		ms, _, _ := strings.Cut(made[0].Entry, "-")
+		lock := of(k, "INSERT INTO fanfold_audit (records, ms, seq, who, face, origin, act, target, n, answer, reason, detail) "+
+			"VALUES ('file_download_record', "+ms+", 0, '', '', '', '', '', 1, '', '', '')", "LOCK TABLE fanfold_audit")
+		if _, err := tx.ExecContext(t.Context(), lock); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Acts().Store(t.Context(), made); !k.Is(err, Contended) {
+			t.Error(err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Acts().Store(t.Context(), made); err != nil || acted(t, db, "1 = 1") != 1 {
 			t.Error(err)
 		}
 	})

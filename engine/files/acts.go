@@ -10,7 +10,7 @@ import (
 
 // Acts is what people did. It is kept for longer than the audit stream keeps it.
 type Acts interface {
-	// After returns the entry after which acts of the audit stream are to be stored, up to its newest entry.
+	// After returns the entry after which acts of the audit stream are to be stored. Newest is its newest entry.
 	After(ctx context.Context, newest string) (string, error)
 	// Store stores acts. It may store them again.
 	Store(ctx context.Context, acts []audit.Act) error
