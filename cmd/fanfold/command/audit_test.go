@@ -200,7 +200,7 @@ func TestOldActs(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	s.Redis.Del(t.Context(), stream)
-	lists("", "resume", "cancel", "pause")
+	lists("--since 1h", "resume", "cancel", "pause")
 	s.fanfold("pause", "source", "db")
 	lists("", "pause", "resume", "cancel", "pause")
 	// A table that cannot be read hides no newer acts.
