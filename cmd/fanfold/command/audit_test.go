@@ -191,7 +191,7 @@ func TestOldActs(t *testing.T) {
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, ": cancel by ") {
 		t.Error(out)
 	}
-	for path, want := range map[string]string{"/audit": "<td>pause</td>", "/audit?id=" + id: "<td>cancel</td>", "/jobs/" + id: "<td>cancel</td>"} {
+	for path, want := range map[string]string{"/audit": `"Act">pause</td>`, "/audit?id=" + id: `"Act">cancel</td>`, "/jobs/" + id: `"Act">cancel</td>`} {
 		if code, text := page(path); code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
