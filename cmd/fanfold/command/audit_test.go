@@ -130,12 +130,12 @@ func TestFacesAreAudited(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/audit":                         "<td>report/slow</td>",
-		"/audit?act=cancel&id=" + id:     "<td>" + id + "</td>",
-		"/audit?before=" + acts[0].Entry: "<td>report/slow</td>",
+		"/audit":                         `"On">report/slow</td>`,
+		"/audit?act=cancel&id=" + id:     `"On">` + id + "</td>",
+		"/audit?before=" + acts[0].Entry: `"On">report/slow</td>`,
 		"/audit?before=" + acts[1].Entry: "No acts match.",
 		"/audit?who=ann":                 "No acts match.",
-		"/jobs/" + id:                    "<td>cancel</td>",
+		"/jobs/" + id:                    `"Act">cancel</td>`,
 	} {
 		if code, text := b.send("GET", path); code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, code, text)

@@ -108,7 +108,7 @@ func TestHistoryWithoutRedis(t *testing.T) {
 			if code != exitOK || !regexp.MustCompile(l.Name+` +│? *`+l.State).MatchString(out) {
 				t.Errorf("%s: %d %s", l.Name, code, out)
 			}
-			if !strings.Contains(html, `<th scope="row">`+l.Name+`</th>`) || !strings.Contains(html, "<svg") {
+			if !strings.Contains(html, `"Listener">`+l.Name+`</th>`) || !strings.Contains(html, "<svg") {
 				t.Errorf("%s: %s", l.Name, html)
 			}
 		}
