@@ -15,7 +15,7 @@ var columnForm = regexp.MustCompile("^" + report.Identifier + "$")
 // checkRecords proves that Fanfold can write to the table of the records.
 func (k *checker) checkRecords() {
 	r, s := &k.config.Records, k.Of(&k.f.Records)
-	r.ParameterBytes, r.History = k.config.Limits.ParameterBytes, k.f.History
+	r.ParameterBytes, r.History, r.Audit = k.config.Limits.ParameterBytes, k.f.History, k.f.Audit
 	if s.Refers("database", r.Database, "databases", sortedKeys(k.config.Databases)) {
 		name := k.config.Databases[r.Database].Kind
 		switch of, ok := k.kinds.RecordsIn(name); {

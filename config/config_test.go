@@ -83,7 +83,7 @@ func TestLoad(t *testing.T) {
 		Records: report.Records{
 			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
 			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"}, ParameterBytes: 128 << 10,
-			History: 48 * time.Hour,
+			History: 48 * time.Hour, Audit: 96 * time.Hour,
 		},
 		Sink:   report.Sink{URL: "gs://reports/exports"},
 		Spool:  report.Spool{Sink: report.Sink{URL: "gs://reports/spool"}, Above: 4 << 20},

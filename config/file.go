@@ -28,6 +28,9 @@ type file struct {
 	// How long what a job did is kept after its end, for its page: steps, tries, rows and times. `0` keeps nothing. See
 	// [History](#history)
 	History time.Duration `yaml:"history" default:"30d" min:"0s" max:"3650d"`
+	// How long acts of people are kept in the database: see [Audit](../guides/security.md#audit). `0` keeps about
+	// 10,000 in Redis only
+	Audit time.Duration `yaml:"audit" default:"90d" min:"0s" max:"3650d"`
 	// Where files go: a URL, or these fields. See [Sink](#sink)
 	Sink report.Sink `yaml:"sink" unset:"required"`
 	// Where the rows of large listeners lie while their job runs: a URL, or these fields. See [Spool](#spool)

@@ -20,7 +20,7 @@ const (
 	rowDefault    = "a field that is written out with its default"
 	rowTimes      = "`timeout` and `retry`, also those of listeners"
 	rowOthers     = "`label`, `notify`, `once`, `keep`, `on_failure`, `on_change`, `deadline_during_pause`, `running`, `class`, `newest_only`, `schedule`, `strict_timeout`"
-	rowAround     = "`limits`, `history`, `redis_keys`, `protect`, `read_from`, hosts and passwords"
+	rowAround     = "`limits`, `history`, `audit`, `redis_keys`, `protect`, `read_from`, hosts and passwords"
 	rowComments   = "comments and the order of sections"
 )
 
@@ -58,6 +58,7 @@ func TestHash(t *testing.T) {
 		{rowTimes, "a listener's timeout", "shop.items: {database", "shop.items: {timeout: 1s, database"},
 		{rowAround, "the names in Redis", "reports:", "redis_keys: {prefix: \"f:\", hash: r-}\nreports:"},
 		{rowAround, "the retention of histories", "reports:", "history: 1d\nreports:"},
+		{rowAround, "the retention of acts", "reports:", "audit: 1d\nreports:"},
 		{rowAround, "the database's host", "db:3306", "other:3306"},
 		{rowAround, "a replica", "/app\"}", "/app\", replica: \"u@tcp(beside)/app\", protect: {replica_lag: 5s}}"},
 		{rowParameters, "a parameter's type", "since: date", "since: datetime"},

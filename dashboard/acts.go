@@ -18,6 +18,7 @@ type acts struct {
 	Who, Act, ID string // the filter
 	Rows         []audit.Act
 	Older        string // the query of the next page; empty: this is the last one
+	Unread       error  // why older acts are not shown
 }
 
 func (acts) static() {}
@@ -33,6 +34,9 @@ func (p actPages) list(ctx context.Context, r *http.Request, _ *sample) (string,
 	v.Rows, err = p.o.Inspect.Acts.List(ctx, inspect.ActFilter{
 		Who: v.Who, Act: v.Act, On: v.ID, Before: r.FormValue("before"),
 	}, maxActs)
+	if v.Rows != nil {
+		v.Unread, err = err, nil
+	}
 	if len(v.Rows) == maxActs {
 		last := v.Rows[maxActs-1].Entry
 		v.Older = url.Values{"who": {v.Who}, "act": {v.Act}, "id": {v.ID}, "before": {last}}.Encode()

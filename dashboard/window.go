@@ -91,7 +91,7 @@ func newActs(in *inspect.Inspector) *aged.Cache[time.Duration, []flag] {
 			for letter, name := range map[string]string{"P": "pause", "R": "resume"} {
 				filter := inspect.ActFilter{Act: name, Since: time.Now().Add(-of)}
 				acts, err := in.Acts.List(ctx, filter, maxFlags)
-				if err != nil {
+				if acts == nil {
 					return nil, err
 				}
 				for _, a := range acts {

@@ -47,6 +47,8 @@
 // fanfold_history has what every job did, which is inserted in the transaction of its
 // final status. If that is not possible, the record becomes final without it.
 //
+// fanfold_audit has the acts of people, which a process copies from the audit stream (acts.go).
+//
 // # Grants
 //
 // SELECT on the mapped columns and on those of the filter; UPDATE on status,

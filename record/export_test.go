@@ -16,6 +16,7 @@ const (
 	Pruned        = pruned
 	MaxSuccesses  = maxSuccesses
 	PrunedHistory = prunedHistory
+	PrunedActs    = prunedActs
 )
 
 // Repeated is repeated.

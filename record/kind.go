@@ -113,7 +113,7 @@ type Layout struct {
 }
 
 // Beside are the quoted names of the tables beside the table of records.
-type Beside struct{ Meta, Snapshot, Firing, Request, Shared, History string }
+type Beside struct{ Meta, Snapshot, Firing, Request, Shared, History, Audit string }
 
 // Migration is a step. Releases that do not know it can use the tables nevertheless, such as after a
 // new table, unless it breaks them: those refuse to start. A step may find its work done.

@@ -96,5 +96,6 @@ func needs(steps []Migration, n int) (needs int) {
 func beside(k *Kind, schema string) Beside {
 	name := func(table string) string { return k.Table(Table{schema, table}) }
 	return Beside{Meta: name(metaTable), Snapshot: name(snapshotTable), Firing: name(firingTable),
-		Request: name(requestTable), Shared: name(sharedTable), History: name(historyTable)}
+		Request: name(requestTable), Shared: name(sharedTable), History: name(historyTable),
+		Audit: name(auditTable)}
 }

@@ -108,7 +108,7 @@ func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 		for _, grant := range regexp.MustCompile(`(?m)^GRANT (.*) TO migrator;$`).FindAllStringSubmatch(string(page), -1) {
 			grants = append(grants, strings.ReplaceAll(grant[1], "plt_user", "`"+schema+"`"))
 		}
-		if want := of(k, 9, 1); len(grants) != want {
+		if want := of(k, 10, 1); len(grants) != want {
 			t.Fatalf("%d statements for migrator", len(grants))
 		}
 		db := connect(t, k, account(t, admin, schema, grants...))

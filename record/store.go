@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/group"
@@ -27,6 +28,8 @@ type Store struct {
 	starter
 	finisher
 	metadata
+
+	acts time.Duration // how long Acts are kept
 }
 
 type (
@@ -99,7 +102,7 @@ func New(db *DB, options report.Records) (*Store, error) {
 	}
 	quoted := []string{"{table}", s.table, "{filter}", s.filter, "{meta}", s.beside(metaTable),
 		"{snapshot}", s.beside(snapshotTable), "{firing}", s.beside(firingTable), "{request}", s.beside(requestTable),
-		"{shared}", s.beside(sharedTable), "{history}", s.beside(historyTable)}
+		"{shared}", s.beside(sharedTable), "{history}", s.beside(historyTable), "{audit}", s.beside(auditTable)}
 	for column := range report.RecordColumns {
 		name := cmp.Or(s.columns[column], "NULL")
 		quoted = append(quoted, "{"+column+"}", name, "{"+column+" text}", s.kind.Text(name))
@@ -116,7 +119,7 @@ func New(db *DB, options report.Records) (*Store, error) {
 	read := reader{s}
 	finish := finisher{reader: read, history: &histories{mapping: s, kept: options.History}}
 	finish.successes = group.New(maxSuccesses, finish.succeedTogether)
-	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}}, nil
+	return &Store{s, read, candidates{read}, inserter{s}, starter{read}, finish, metadata{s}, options.Audit}, nil
 }
 
 // Kind returns the kind of the database, which tells what errors mean.

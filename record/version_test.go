@@ -74,21 +74,21 @@ func TestTablesOfANewerRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"fanfold_migrations", "file_download_record_migrations"} {
-			run(t, db, "INSERT INTO "+table+" (version_id, needs) VALUES (9, 1)")
+			run(t, db, "INSERT INTO "+table+" (version_id, needs) VALUES (90, 1)")
 			if err := migrate(); err != nil {
 				t.Errorf("%s: %v", table, err)
 			}
 			if _, err := s.CheckVersions(t.Context()); err != nil {
 				t.Errorf("%s: %v", table, err)
 			}
-			run(t, db, "INSERT INTO "+table+" (version_id, needs) VALUES (10, 10)")
+			run(t, db, "INSERT INTO "+table+" (version_id, needs) VALUES (91, 91)")
 			if err := migrate(); !stored.IsNewer(err) {
 				t.Errorf("%s: %v", table, err)
 			}
 			if _, err := s.CheckVersions(t.Context()); !stored.IsNewer(err) {
 				t.Errorf("%s: %v", table, err)
 			}
-			run(t, db, "DELETE FROM "+table+" WHERE version_id > 8")
+			run(t, db, "DELETE FROM "+table+" WHERE version_id > 89")
 		}
 	})
 }

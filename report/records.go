@@ -22,6 +22,8 @@ type Records struct {
 	ParameterBytes int64
 	// History is how long what jobs did is kept after their end; 0: it is not.
 	History time.Duration
+	// Audit is how long what people did is kept; 0: only as long as Redis keeps it.
+	Audit time.Duration
 }
 
 // DefaultTable is the name of Fanfold's own table.

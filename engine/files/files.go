@@ -40,6 +40,7 @@ type Options struct {
 	Deletions  Deletions     // nil: files of deleted rows stay
 	Sharing    Sharing       // nil: no record shares the file of another
 	History    History       // nil: none is deleted
+	Acts       Acts          // nil: they are only in the audit stream
 }
 
 // Files creates and removes the files of jobs. It is safe for concurrent use.
@@ -65,8 +66,8 @@ func New(e *engine.Engine, o Options) (*Files, error) {
 // Spool returns where large datasets lie; nil: there is none.
 func (f *Files) Spool() *spool.Spool { return f.o.Spool }
 
-// Run deletes orphaned files and old histories until ctx ends, and then returns nil. The first partition does it for
-// all.
+// Run deletes orphaned files and old histories, and stores acts, until ctx ends, and then returns nil. The first
+// partition does it for all.
 func (f *Files) Run(ctx context.Context) error {
 	if f.Scripts != f.Partitions.First() {
 		return nil
@@ -74,6 +75,9 @@ func (f *Files) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if f.o.History != nil {
 		group.Go(func() error { return step.Every(ctx, f.Log, pruneEvery, "delete old histories", pruner{f}.prune) })
+	}
+	if f.o.Acts != nil {
+		group.Go(func() error { return step.Every(ctx, f.Log, keepEvery, "store acts", keeper{f}.keep) })
 	}
 	group.Go(func() error {
 		return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)

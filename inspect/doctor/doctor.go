@@ -91,6 +91,7 @@ var checks = []check{
 	{"file column", []string{database, "records"}, one(checkFileColumn)},
 	{"records that outlive redis", []string{database, "records"}, one(checkSnapshot)},
 	{"history", []string{database, "records"}, one(checkHistory)},
+	{"audit", []string{database, "records"}, one(checkAudit)},
 	{"installation", []string{database, "records"}, one(checkInstallation)},
 	{"records of timers", []string{database, "records"}, one(checkTimerRecords)},
 	{"stored versions", []string{database}, one(checkVersions)},

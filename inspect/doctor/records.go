@@ -51,6 +51,17 @@ func checkHistory(ctx context.Context, d *doctor) Finding {
 			"it, jobs end as usual, and the steps of those without a file are not shown")
 }
 
+// checkAudit checks that acts can be kept.
+func checkAudit(ctx context.Context, d *doctor) Finding {
+	kept := d.Config.Records.Audit
+	if kept == 0 {
+		return pass("audit", "acts are only in Redis, because audit is 0")
+	}
+	return newFinding("audit", Warn, "acts are kept for "+words.Short(kept), d.Records.Acts().Check(ctx),
+		"run fanfold migrate, which makes the table; the account needs SELECT, INSERT, UPDATE and DELETE on it. Without "+
+			"it, only the acts that Redis has are kept")
+}
+
 // checkTimerRecords checks that timers and schedules can insert records, if any does so.
 func checkTimerRecords(ctx context.Context, d *doctor) Finding {
 	if !d.Config.Timers.InsertRecords() {

@@ -81,7 +81,7 @@ func (f *Form) Begin(w http.ResponseWriter, r *http.Request, name, password stri
 	id := random(16)
 	plain := append(proof(f.site.users.hashes[name], id), name...)
 	f.set(w, r, id+"."+sealer.Seal(purpose+id, time.Now().Add(SessionTime), plain), int(SessionTime.Seconds()))
-	f.site.log.Info("login", "user", name, "from", f.site.from(r))
+	f.act(r, "login", name)
 	return nil
 }
 
@@ -95,10 +95,20 @@ func (f *Form) End(w http.ResponseWriter, r *http.Request) error {
 		if err := f.site.Sessions.End(r.Context(), one.id, SessionTime+time.Minute); err != nil {
 			return err
 		}
-		f.site.log.Info("logout", "user", one.name, "from", f.site.from(r))
+		f.act(r, "logout", one.name)
 	}
 	f.set(w, r, "", -1)
 	return nil
+}
+
+// act logs a login or logout, and puts it into the audit stream. A login that fails is only logged: anyone can fill the
+// stream with those.
+func (f *Form) act(r *http.Request, name, user string) {
+	by := &audit.Actor{Who: user, By: audit.Dashboard, From: f.site.from(r), Log: f.site.log}
+	f.site.log.Info(name, "user", by.Who, "from", by.From)
+	if f.site.Audit != nil {
+		f.site.Audit(r.Context(), by, audit.Act{Act: name, N: 1, Answer: audit.Done})
+	}
 }
 
 // session is a session that has not ended. The zero value is none.

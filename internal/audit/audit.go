@@ -37,7 +37,7 @@ type Act struct {
 	By     string    `json:"by"`    // the face
 	From   string    `json:"from"`  // address; empty on the command line
 	Act    string    `json:"act"`
-	On     string    `json:"on"` // id of a job, or name; empty: several
+	On     string    `json:"on"` // id of a job, or name; empty: several, or nothing
 	N      int       `json:"n"`  // number of objects
 	Answer string    `json:"answer"`
 	Reason string    `json:"reason,omitempty"` // why it was refused or failed

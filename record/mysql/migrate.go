@@ -135,5 +135,23 @@ func beside(of record.Beside) []record.Migration {
 		PRIMARY KEY (records, id, attempt),
 		KEY made (records, made)
 	) ENGINE=InnoDB`},
+		{Description: "create table " + of.Audit, Statement: "CREATE TABLE IF NOT EXISTS " + of.Audit + ` (
+		records VARBINARY(64) NOT NULL,
+		ms      BIGINT NOT NULL,
+		seq     BIGINT NOT NULL,
+		who     VARCHAR(300) NOT NULL,
+		face    VARCHAR(300) NOT NULL,
+		origin  VARCHAR(300) NOT NULL,
+		act     VARCHAR(300) NOT NULL,
+		target  VARCHAR(300) NOT NULL,
+		n       BIGINT NOT NULL,
+		answer  VARCHAR(300) NOT NULL,
+		reason  VARCHAR(300) NOT NULL,
+		detail  VARCHAR(300) NOT NULL,
+		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		PRIMARY KEY (records, ms, seq),
+		KEY target (records, target, ms, seq),
+		KEY made (records, made)
+	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`},
 	}
 }

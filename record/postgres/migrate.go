@@ -131,5 +131,26 @@ func beside(of record.Beside) []record.Migration {
 	)`},
 		{Description: "add index made to " + of.History,
 			Statement: "CREATE INDEX IF NOT EXISTS fanfold_history_made ON " + of.History + " (records, made)"},
+		{Description: "create table " + of.Audit, Statement: "CREATE TABLE IF NOT EXISTS " + of.Audit + ` (
+		records varchar(64) COLLATE "C" NOT NULL,
+		ms      bigint NOT NULL,
+		seq     bigint NOT NULL,
+		who     varchar(300) NOT NULL,
+		face    varchar(300) NOT NULL,
+		origin  varchar(300) NOT NULL,
+		act     varchar(300) NOT NULL,
+		target  varchar(300) COLLATE "C" NOT NULL,
+		n       bigint NOT NULL,
+		answer  varchar(300) NOT NULL,
+		reason  varchar(300) NOT NULL,
+		detail  varchar(300) NOT NULL,
+		made    timestamptz NOT NULL DEFAULT now(),
+		PRIMARY KEY (records, ms, seq)
+	)`},
+		{Description: "add index target to " + of.Audit,
+			Statement: "CREATE INDEX IF NOT EXISTS fanfold_audit_target ON " + of.Audit +
+				" (records, target, ms, seq)"},
+		{Description: "add index made to " + of.Audit,
+			Statement: "CREATE INDEX IF NOT EXISTS fanfold_audit_made ON " + of.Audit + " (records, made)"},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/record"
@@ -349,7 +350,7 @@ func TestReasonsOfTheEncoding(t *testing.T) {
 		if _, err := record.Migrate(t.Context(), db, ""); err != nil {
 			t.Fatal(err)
 		}
-		s, err := record.New(db, report.Records{})
+		s, err := record.New(db, report.Records{Audit: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,6 +363,19 @@ func TestReasonsOfTheEncoding(t *testing.T) {
 		}
 		if found, err := s.Read(t.Context(), []string{id}); err != nil || found[id].Error != c[1] {
 			t.Errorf("%q, want %q, %v", found[id].Error, c[1], err)
+		}
+		if _, err := record.MigrateTables(t.Context(), db, ""); err != nil {
+			t.Fatal(err)
+		}
+		acts := s.Acts()
+		if err := acts.Store(t.Context(), []audit.Act{{Entry: "1-1", On: "1", Reason: c[0] + strings.Repeat("é", 300)}}); err != nil {
+			t.Error(err)
+		}
+		if found, err := acts.List(t.Context(), record.ActFilter{On: "1"}, 1); err != nil || len(found) != 1 {
+			t.Errorf("%+v, %v", found, err)
+		}
+		if found, err := acts.List(t.Context(), record.ActFilter{On: "😀"}, 1); err != nil || len(found) != 0 {
+			t.Errorf("%+v, %v", found, err)
 		}
 	}
 }

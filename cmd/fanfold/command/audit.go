@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -27,8 +28,8 @@ func newAudit(f *flags) *cobra.Command {
 		Use:   "audit",
 		Short: "List who did what, newest first",
 		Long: `Audit lists what people did in the dashboard, in the API and on the command line, also if it was
-refused: when, who, from where, what, and the answer. Redis keeps about 10,000 acts. An act on
-more than 100 ids is one entry.
+refused: when, who, from where, what, and the answer. They are kept for audit (90 days). An act
+on more than 100 ids is one entry.
 
     fanfold audit --id 1111 --since 1d`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
@@ -39,10 +40,10 @@ more than 100 ids is one entry.
 				return fault.Input.New("--since: %w", err)
 			}
 			acts, err := b.Inspect.Acts.List(c.Context(), filter, limit)
-			if err != nil {
+			if acts == nil {
 				return err
 			}
-			return f.printActs(c, acts)
+			return errors.Join(f.printActs(c, acts), err)
 		}),
 	}
 	c.Flags().StringVar(&filter.Who, "who", "", "only acts of this login or user@host, or pattern such as '*@host'")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/e2e"
 	"github.com/fanfold/fanfold/cmd/fanfold/kinds"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/audit"
 )
 
@@ -129,12 +130,12 @@ func TestFacesAreAudited(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/audit":                         "<td>report/slow</td>",
-		"/audit?act=cancel&id=" + id:     "<td>" + id + "</td>",
-		"/audit?before=" + acts[0].Entry: "<td>report/slow</td>",
+		"/audit":                         `"On">report/slow</td>`,
+		"/audit?act=cancel&id=" + id:     `"On">` + id + "</td>",
+		"/audit?before=" + acts[0].Entry: `"On">report/slow</td>`,
 		"/audit?before=" + acts[1].Entry: "No acts match.",
 		"/audit?who=ann":                 "No acts match.",
-		"/jobs/" + id:                    "<td>cancel</td>",
+		"/jobs/" + id:                    `"Act">cancel</td>`,
 	} {
 		if code, text := b.send("GET", path); code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, code, text)
@@ -145,4 +146,84 @@ func TestFacesAreAudited(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
+}
+
+// TestOldActs: what Redis has forgotten is listed from the database, after what it has, and without it, what Redis has.
+func TestOldActs(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, e2e.Slow)
+	id, stream := s.Records.Insert("slow", ""), s.Partitions.First().Keys.Audit
+	for _, args := range []string{"pause report slow", "cancel " + id, "resume report slow"} {
+		if out, code := s.fanfold(strings.Fields(args)...); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	base, page := s.browse()
+	s.Eventually("the acts are stored", func() bool { return s.Records.Number("SELECT COUNT(*) FROM fanfold_audit") == 3 })
+	s.Redis.XTrimMaxLen(t.Context(), stream, 1)
+	listed := func(args ...string) (names []string, out string, code int) {
+		t.Helper()
+		out, code = s.fanfold(append([]string{"audit", "-o", "json"}, args...)...)
+		var acts []audit.Act
+		if err := json.NewDecoder(strings.NewReader(out)).Decode(&acts); err != nil {
+			t.Fatal(out)
+		}
+		for _, a := range acts {
+			if names = append(names, a.Act); a.When.IsZero() || a.N != 1 || a.Answer != audit.Done || a.By != audit.Command {
+				t.Errorf("%+v", a)
+			}
+		}
+		return names, out, code
+	}
+	lists := func(args string, want ...string) {
+		t.Helper()
+		if got, out, code := listed(strings.Fields(args)...); code != exitOK || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q: %s", args, got, want, out)
+		}
+	}
+	host, _ := os.Hostname()
+	lists("", "resume", "cancel", "pause")
+	lists("--limit 2", "resume", "cancel")
+	lists("--act *a*e* --who *@"+host, "cancel", "pause")
+	lists("--id "+id, "cancel")
+	lists("--since 1h", "resume", "cancel", "pause")
+	lists("--who nobody")
+	if out, _ := s.fanfold("why", id); !strings.Contains(out, ": cancel by ") {
+		t.Error(out)
+	}
+	for path, want := range map[string]string{"/audit": `"Act">pause</td>`, "/audit?id=" + id: `"Act">cancel</td>`, "/jobs/" + id: `"Act">cancel</td>`} {
+		if code, text := page(path); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, text := s.call("GET", base+"/api/v1/audit?act=pause", ""); code != http.StatusOK || strings.Count(text, `"act":"pause"`) != 1 {
+		t.Errorf("%d %s", code, text)
+	}
+	s.Redis.Del(t.Context(), stream)
+	lists("--since 1h", "resume", "cancel", "pause")
+	s.fanfold("pause", "source", "db")
+	lists("", "pause", "resume", "cancel", "pause")
+	// A table that cannot be read hides no newer acts.
+	s.Records.Exec("ALTER TABLE fanfold_audit DROP COLUMN detail")
+	if got, out, code := listed(); code == exitOK || !slices.Equal(got, []string{"pause"}) {
+		t.Errorf("%q, %d %s", got, code, out)
+	}
+	if code, text := page("/audit"); code != http.StatusOK || !strings.Contains(text, "source/db") || !strings.Contains(text, "older acts: table") {
+		t.Errorf("%d %s", code, text)
+	}
+	s.Records.Exec("DROP TABLE fanfold_audit")
+	lists("", "pause")
+	if f := s.finding("audit"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
+		t.Errorf("%+v", f)
+	}
+	s.Records.Exec("DELETE FROM fanfold_migrations")
+	if out, code := s.fanfold("migrate"); code != exitOK {
+		t.Fatal(out)
+	}
+	if f := s.finding("audit"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "2160h") {
+		t.Errorf("%+v", f)
+	}
+	s.Eventually("the act after the loss is stored", func() bool {
+		return s.Records.Number("SELECT COUNT(*) FROM fanfold_audit WHERE target = 'source/db'") == 1
+	})
 }

@@ -124,11 +124,11 @@ func newMigrate(f *flags) *cobra.Command {
 		Use:   "migrate",
 		Short: "Create or update Fanfold's tables",
 		Long: `Migrate creates the tables that must survive a loss of Redis (fanfold_meta,
-fanfold_snapshot, fanfold_firing, fanfold_request, fanfold_shared, fanfold_history) in the
-schema of the records, and fanfold_migrations, which lists the completed steps. It also
-creates the table records.table, with its own <records.table>_migrations, unless that
-table is yours, with records.columns or records.statuses in the configuration. You can
-run it any number of times.`,
+fanfold_snapshot, fanfold_firing, fanfold_request, fanfold_shared, fanfold_history,
+fanfold_audit) in the schema of the records, and fanfold_migrations, which lists the
+completed steps. It also creates the table records.table, with its own
+<records.table>_migrations, unless that table is yours, with records.columns or
+records.statuses in the configuration. You can run it any number of times.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			r := b.Config.Records
 			db, err := b.OpenRecords()

@@ -98,6 +98,9 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err := p.Records.CheckHistory(ctx); p.Config.Records.History > 0 && err != nil {
 		log.Warn("what jobs did is not kept: run fanfold migrate, or see fanfold doctor", "err", err)
 	}
+	if err := p.Records.Acts().Check(ctx); p.Config.Records.Audit > 0 && err != nil {
+		log.Warn("acts are only in Redis: run fanfold migrate, or see fanfold doctor", "err", err)
+	}
 	for _, r := range p.Config.Reports {
 		if r.Once == nil {
 			continue
@@ -186,7 +189,7 @@ func newEngine(p *Process, of partition, tag string) (Runner, error) {
 	}
 	f, err := files.New(e, files.Options{
 		Sink: p.files, Spool: p.spool, Formats: p.kinds.Formats, Installation: tag, Deletions: p.Records.Deletions(),
-		Sharing: p.Records.Sharing(), History: p.Records,
+		Sharing: p.Records.Sharing(), History: p.Records, Acts: p.Records.Acts(),
 	})
 	if err != nil {
 		return nil, err

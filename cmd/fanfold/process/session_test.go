@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/audit"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/order"
@@ -333,5 +335,29 @@ func TestNoFormWithoutUsers(t *testing.T) {
 	}
 	if code, _, _ := b.send("GET", "/fanfold/jobs", "", "Accept", page, "X-Forwarded-User", "ann", "Cookie", access.Cookie+"=x"); code != 200 {
 		t.Errorf("the proxy's user: %d", code)
+	}
+}
+
+// TestLoginsAreActs: a login and a logout are in the audit, once each. A wrong password is not.
+func TestLoginsAreActs(t *testing.T) {
+	t.Parallel()
+	p := open(t, sessionSite(usersFile(t, "oncall")))
+	b := browse(t, p)
+	b.send("POST", "/fanfold/login", url.Values{"name": {"oncall"}, "password": {"wrong"}}.Encode())
+	cookie := b.logIn("oncall")
+	for range 2 { // the second one has no session
+		if code, text, _ := b.send("POST", "/fanfold/logout", "", "Cookie", cookie.String()); code != http.StatusSeeOther {
+			t.Errorf("%d %s", code, text)
+		}
+	}
+	first := p.Partitions.First()
+	entries, err := first.Entries.First(t.Context(), first.Keys.Audit, 9)
+	var acts []string
+	for _, e := range entries {
+		a := audit.Parse(e.ID, time.Time{}, e.Fields)
+		acts = append(acts, fmt.Sprintf("%s %s by %s %s, %s %d %q", a.Who, a.Act, a.By, a.From, a.Answer, a.N, a.On))
+	}
+	if want := []string{`oncall login by dashboard 127.0.0.1, done 1 ""`, `oncall logout by dashboard 127.0.0.1, done 1 ""`}; err != nil || !slices.Equal(acts, want) {
+		t.Errorf("%q, %v", acts, err)
 	}
 }
