@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/moment"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 // maxActs is how many acts an answer has.
@@ -24,8 +25,11 @@ func listActs(a *API, w http.ResponseWriter, r *http.Request) error {
 	acts, err := a.o.Inspect.Acts.List(r.Context(), inspect.ActFilter{
 		Who: q.Get("who"), Act: q.Get("act"), On: q.Get("id"), Since: since, Before: q.Get("before"),
 	}, maxActs)
-	if err != nil {
+	if acts == nil {
 		return err
+	}
+	if err != nil {
+		w.Header().Set("Fanfold-Incomplete", screen.OneLine(err.Error()))
 	}
 	return answer(w, http.StatusOK, acts)
 }

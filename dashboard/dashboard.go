@@ -149,12 +149,14 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer d.streams.Close(name)
+	ctx, cancel := access.UntilLogout(r.Context())
+	defer cancel()
 	to := web.NewStream(w)
 	tick := time.NewTicker(web.Heartbeat)
 	defer tick.Stop()
 	for last := int64(0); to.Err() == nil; {
 		next := d.sampler.next()
-		if s := d.sampler.latest(r.Context()); s.Number != last {
+		if s := d.sampler.latest(ctx); s.Number != last {
 			last = s.Number
 			_ = to.Send("", strconv.FormatInt(last, 10))
 		} else {
@@ -163,7 +165,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-next:
 		case <-tick.C:
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 	}

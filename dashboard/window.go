@@ -70,7 +70,7 @@ type flag struct {
 }
 
 // flagWidth is the minimum distance of two flags in a picture.
-const flagWidth = 14.0
+const flagWidth = 30.0
 
 // join adds a flag that is too close to have a place of its own.
 func (f *flag) join(other flag) {

@@ -1,10 +1,13 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,13 +16,13 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// actsTime bounds the read of a page of older acts.
+// actsTime bounds the read of the acts in the database.
 const actsTime = 3 * time.Second
 
-// actsPage is the number of acts of such a page.
+// actsPage is the number of acts of a page of them.
 const actsPage = 500
 
-// Acts are what people did: the newest are in the audit stream, older ones in the database.
+// Acts are what people did: the newest are in the audit stream, and after some seconds in the database, too.
 type Acts struct{ o *Options }
 
 // ActFilter selects acts. An empty field selects all.
@@ -30,43 +33,57 @@ type ActFilter struct {
 	Before   string    // the entry of an act: older ones only
 }
 
-// List lists the acts that match, the newest first, up to a limit (0: all). It asks the database only for those that
-// are older than the stream. If that fails, it returns an error and the acts of the stream, which are not nil.
+// List lists the acts that match, the newest first, up to a limit (0: all): those of the stream and those of the
+// database. If the database cannot be read, it returns an error and the acts of the stream, which are not nil.
 func (l Acts) List(ctx context.Context, f ActFilter, limit int) ([]audit.Act, error) {
-	s, oldest := l.o.Scripts.First(), f.Before
+	s := l.o.Scripts.First()
 	list, err := collect(each(s.Entries.NewestPages(ctx, s.Keys.Audit, f.Before), func(e scripts.Entry) audit.Act {
-		oldest = e.ID
 		return audit.Parse(e.ID, scripts.EntryTime(e.ID), e.Fields)
 	}), f.selects, limit)
-	if err != nil || limit > 0 && len(list) == limit || oldest != "" && scripts.EntryTime(oldest).Before(f.Since) {
-		return list, err
-	}
-	older, err := collect(l.older(ctx, f, oldest), f.selects, limit-len(list))
 	if err != nil {
-		return list, fmt.Errorf("older acts: %w", err)
+		return nil, err
 	}
-	return append(list, older...), nil
+	stored, err := collect(l.stored(ctx, f), f.selects, limit)
+	if err != nil {
+		return list, fmt.Errorf("acts in the database: %w", err)
+	}
+	list = append(list, stored...)
+	slices.SortStableFunc(list, newerFirst)
+	list = slices.CompactFunc(list, func(a, b audit.Act) bool { return a.Entry == b.Entry })
+	if limit > 0 {
+		list = list[:min(limit, len(list))]
+	}
+	return list, nil
 }
 
-// older iterates over pages of the acts in the database before an entry, the newest first. They may not match
-// patterns of the filter.
-func (l Acts) older(ctx context.Context, f ActFilter, before string) iter.Seq2[[]audit.Act, error] {
+// newerFirst compares the entries of two acts.
+func newerFirst(a, b audit.Act) int {
+	number := func(entry string) int {
+		_, seq, _ := strings.Cut(entry, "-")
+		n, _ := strconv.Atoi(seq)
+		return n
+	}
+	return cmp.Or(b.When.Compare(a.When), cmp.Compare(number(b.Entry), number(a.Entry)))
+}
+
+// stored iterates over pages of the acts in the database, the newest first. They may not match patterns of the filter.
+func (l Acts) stored(ctx context.Context, f ActFilter) iter.Seq2[[]audit.Act, error] {
 	exact := func(pattern string) string {
 		if strings.ContainsAny(pattern, `*?[\`) {
 			return ""
 		}
 		return pattern
 	}
-	stored := record.ActFilter{Who: exact(f.Who), Act: exact(f.Act), On: f.On, Since: f.Since, Before: before}
+	next := record.ActFilter{Who: exact(f.Who), Act: exact(f.Act), On: f.On, Since: f.Since, Before: f.Before}
 	return func(yield func([]audit.Act, error) bool) {
+		short, cancel := context.WithTimeout(ctx, actsTime)
+		defer cancel()
 		for {
-			short, cancel := context.WithTimeout(ctx, actsTime)
-			page, err := l.o.Records.Acts().List(short, stored, actsPage)
-			cancel()
+			page, err := l.o.Records.Acts().List(short, next, actsPage)
 			if !yield(page, err) || err != nil || len(page) < actsPage {
 				return
 			}
-			stored.Before = page[len(page)-1].Entry
+			next.Before = page[len(page)-1].Entry
 		}
 	}
 }

@@ -52,8 +52,9 @@ func (j Jobs) create(ctx context.Context, of record.Request,
 	}
 	act.more = "report " + of.Report
 	defer func() {
-		act.on = []string{id}
-		act.end(ctx, &err)
+		if act.on = []string{id}; err != nil || !before { // a repeated request is no act
+			act.end(ctx, &err)
+		}
 	}()
 	if _, err := reportOf(j.in, of.Report); err != nil {
 		return "", false, err

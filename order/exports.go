@@ -18,7 +18,7 @@ import (
 const (
 	// maxListAge is the maximum age of a list. Within it, all pages of a person cost one query.
 	maxListAge = 1500 * time.Millisecond
-	// maxExports is the maximum number of records in a list, and of those of a person that have not ended.
+	// maxExports is the maximum number of records in a list.
 	maxExports = 20
 	// maxPeople is the maximum number of lists in the cache.
 	maxPeople = 1000

@@ -78,16 +78,16 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) {
 		}
 		parameters = was.Parameters
 	}
-	p.ask(w, r, http.StatusOK, pass, of, form.Of(of, parameters), "")
+	p.ask(w, r, http.StatusOK, pass, of, form.Of(of, parameters))
 }
 
-// ask shows the form of a report, with a text if its key is not empty.
+// ask shows the form of a report, with the text of a key and of what stands in it; none: without a text.
 func (p *Pages) ask(w http.ResponseWriter, r *http.Request, code int, pass Pass, of *report.Report, sent form.Sent,
-	key string) {
+	says ...string) {
 	c := p.content(r, pass, waiting.Title(p.o.Reports, of.Name))
 	c.Form = &asked{Report: of.Name, Description: of.Description, Key: rand.Text(), Wrong: len(sent.Wrong) > 0}
-	if key != "" {
-		c.Says = []string{c.In.Say(key)}
+	if len(says) > 0 {
+		c.Says = []string{c.In.Say(says[0], says[1:]...)}
 	}
 	for _, f := range sent.Fields(of, "p-") {
 		c.Form.Fields = append(c.Form.Fields, newField(c.In, of, f, time.Now()))

@@ -33,7 +33,7 @@ type Options struct {
 	// Newest reads the newest n records of a person.
 	Newest func(ctx context.Context, person, tenant string, n int) ([]engine.Record, error)
 	// Create inserts a record and pushes its id, once for a key. If only the push failed, it returns the id, too.
-	Create func(ctx context.Context, key string, of record.Request) (id string, before bool, err error)
+	Create func(ctx context.Context, key string, of record.Request) (id string, err error)
 	// User returns the name of the user whose session a request has; empty: none. It may be nil.
 	User func(*http.Request) string
 	// Language is the code of the language for people who ask for none that the pages have.

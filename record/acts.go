@@ -3,7 +3,6 @@ package record
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -49,28 +48,13 @@ type ActFilter struct {
 	Before       string    // the entry of an act: older ones only
 }
 
-// After returns the entry after which acts of a stream with this newest entry are to be stored: usually the newest
-// stored one. If that is of a stream that Redis has lost, and the clock of the new one is behind, all of it is stored
-// again. What is older than acts are kept is not stored. If nothing is kept, After returns the newest entry.
-func (a Acts) After(ctx context.Context, newest string) (string, error) {
-	if a.kept == 0 {
-		return newest, nil
-	}
-	var ms, seq int64
-	err := a.db.QueryRowContext(ctx, a.sql("SELECT ms, seq FROM {audit} WHERE records = ? ORDER BY ms DESC, seq DESC "+
-		"LIMIT 1"), a.names.Name).Scan(&ms, &seq)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", a.failed(err)
-	}
-	lastMS, lastSeq := parseEntry(newest)
-	if oldest := time.Now().Add(-a.kept).UnixMilli(); ms < oldest || ms > lastMS || ms == lastMS && seq > lastSeq {
-		ms, seq = oldest, 0
-	}
-	return entryOf(ms, seq), nil
-}
-
-// Store stores acts. Those that are stored already stay as they are.
+// Store stores acts, but none that is older than they are kept. Those that are stored already stay as they are.
 func (a Acts) Store(ctx context.Context, acts []audit.Act) error {
+	oldest := time.Now().Add(-a.kept)
+	acts = slices.DeleteFunc(slices.Clone(acts), func(one audit.Act) bool {
+		_, _, ok := parseEntry(one.Entry)
+		return !ok || one.When.Before(oldest)
+	})
 	for some := range slices.Chunk(acts, maxActs) {
 		err := a.insert(ctx, a.db, some, textOf)
 		if a.kind.Is(err, Unstorable) {
@@ -86,7 +70,7 @@ func (a Acts) Store(ctx context.Context, acts []audit.Act) error {
 func (a Acts) insert(ctx context.Context, on execer, acts []audit.Act, text func(string) string) error {
 	var args []any
 	for _, one := range acts {
-		ms, seq := parseEntry(one.Entry)
+		ms, seq, _ := parseEntry(one.Entry)
 		args = append(args, a.names.Name, ms, seq)
 		for _, value := range []any{
 			one.Who, one.By, one.From, one.Act, one.On, one.N, one.Answer, one.Reason, one.Detail,
@@ -100,7 +84,7 @@ func (a Acts) insert(ctx context.Context, on execer, acts []audit.Act, text func
 	columns := slices.Concat(actKey, actColumns)
 	row := "(" + marks(len(columns)) + ")"
 	statement := a.sql("INSERT INTO {audit} (" + strings.Join(columns, ", ") + ") VALUES " +
-		row + strings.Repeat(", "+row, len(acts)-1) + a.kind.Replace(actKey, actColumns))
+		row + strings.Repeat(", "+row, len(acts)-1) + "{unless stored}")
 	_, err := repeated(ctx, a.kind, func() (sql.Result, error) { return on.ExecContext(ctx, statement, args...) },
 		Contended)
 	return err
@@ -113,7 +97,7 @@ func (a Acts) List(ctx context.Context, f ActFilter, n int) ([]audit.Act, error)
 	}
 	ms, seq := int64(math.MaxInt64), int64(math.MaxInt64)
 	if f.Before != "" {
-		ms, seq = parseEntry(f.Before)
+		ms, seq, _ = parseEntry(f.Before)
 	}
 	where := "records = ? AND ms >= ? AND ms <= ? AND (ms < ? OR seq < ?)"
 	args := []any{a.names.Name, max(0, f.Since.UnixMilli()), ms, ms, seq}
@@ -172,12 +156,13 @@ func (a Acts) Check(ctx context.Context) error {
 
 func (a Acts) failed(err error) error { return fmt.Errorf("table %s: %w", a.beside(auditTable), err) }
 
-// parseEntry returns the two numbers of the id of an entry.
-func parseEntry(id string) (ms, seq int64) {
+// parseEntry returns the two numbers of the id of an entry. It tells whether the table can have them: Redis accepts
+// larger ones.
+func parseEntry(id string) (ms, seq int64, ok bool) {
 	first, second, _ := strings.Cut(id, "-")
-	ms, _ = strconv.ParseInt(first, 10, 64)
-	seq, _ = strconv.ParseInt(second, 10, 64)
-	return ms, seq
+	ms, err := strconv.ParseInt(first, 10, 64)
+	seq, failed := strconv.ParseInt(second, 10, 64)
+	return ms, seq, err == nil && failed == nil
 }
 
 func entryOf(ms, seq int64) string { return fmt.Sprintf("%d-%d", ms, seq) }

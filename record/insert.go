@@ -91,6 +91,17 @@ func (s inserter) InsertOnce(ctx context.Context, key string, of Request) (id st
 	return id, before, nil
 }
 
+// Requested tells whether InsertOnce has inserted a record for a key.
+func (s inserter) Requested(ctx context.Context, key string) (bool, error) {
+	var n int
+	err := s.db.QueryRowContext(ctx, s.sql("SELECT COUNT(*) FROM {request} WHERE records = ? AND name = ?"),
+		s.names.Name, []byte(key)).Scan(&n)
+	if err = s.own(requests, err); err != nil {
+		return false, fmt.Errorf("request: %w", err)
+	}
+	return n > 0, nil
+}
+
 // ledger is a table of Fanfold's that remembers why records were inserted: a row has a key, the id
 // of a record, and the time.
 type ledger struct {

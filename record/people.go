@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // ErrNoIndex is returned if finding a person's records would read the whole table.
@@ -47,6 +48,16 @@ func (p People) Of(ctx context.Context, id string) (person, tenant string, err e
 // Newest returns the newest n records of a person of a tenant; empty: a person without one. It returns ErrNoIndex if
 // no index begins with the column of the owner.
 func (p People) Newest(ctx context.Context, person, tenant string, n int) ([]engine.Record, error) {
+	return p.list(ctx, person, tenant, n, false)
+}
+
+// Unfinished counts the records of a person of a tenant that are not final, up to n. Its errors are those of Newest.
+func (p People) Unfinished(ctx context.Context, person, tenant string, n int) (int, error) {
+	found, err := p.list(ctx, person, tenant, n, true)
+	return len(found), err
+}
+
+func (p People) list(ctx context.Context, person, tenant string, n int, unfinished bool) ([]engine.Record, error) {
 	l, err := p.s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -66,8 +77,12 @@ func (p People) Newest(ctx context.Context, person, tenant string, n int) ([]eng
 	same := func(column string) string { return strings.ReplaceAll(p.s.kind.Words["same"], "{person}", column) }
 	where := " WHERE " + column + " = ? AND " + same(column) + " AND " +
 		same("COALESCE("+l.text(p.s.kind, "tenant")+", '')")
-	found, err := p.s.records(ctx, p.s.selection(l)+where+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n),
-		person, person, tenant)
+	args := []any{person, person, tenant}
+	if unfinished {
+		where += " AND {status} IN (?, ?)"
+		args = append(args, l.statuses[report.Pending], l.statuses[report.Processing])
+	}
+	found, err := p.s.records(ctx, p.s.selection(l)+where+"{filter} ORDER BY {id} DESC LIMIT "+strconv.Itoa(n), args...)
 	if p.s.kind.Is(err, Unreadable) { // a text, and the column has numbers
 		return nil, nil
 	}

@@ -171,7 +171,12 @@ func (s Gate) unhold(ctx context.Context, member string, limited, late bool) (wa
 	_, was = all[member]
 	report, isReport := strings.CutPrefix(strings.TrimPrefix(member, limits), PausedReport(""))
 	release := func(now bool) {
-		if err == nil && isReport && now && !limited && !all.holdsOther(member, ended) {
+		if err != nil || !isReport || !now || limited {
+			return
+		}
+		// Read again: the other hold may have ended meanwhile.
+		var held Holds
+		if held, err = s.Holds(ctx); err == nil && !held.holdsOther(member) {
 			released, err = s.ReleaseAll(ctx, report)
 		}
 	}
@@ -188,16 +193,14 @@ func (s Gate) unhold(ctx context.Context, member string, limited, late bool) (wa
 	return was && !over, released, err
 }
 
-// holdsOther tells whether a report has another hold that has not ended: a limit beside its pause, or a pause beside
-// its limit.
-func (p Holds) holdsOther(member string, ended Holds) bool {
+// holdsOther tells whether a report has another hold: a limit beside its pause, or a pause beside its limit.
+func (p Holds) holdsOther(member string) bool {
 	other, isLimit := strings.CutPrefix(member, limits)
 	if !isLimit {
 		other = LimitOf(member)
 	}
 	_, there := p[other]
-	_, over := ended[other]
-	return there && !over
+	return there
 }
 
 // EndHolds ends the holds whose time has passed. Limited says which reports the configuration limits.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -389,6 +390,34 @@ func TestTwoHolds(t *testing.T) {
 			if pushed := client.XLen(ctx, s.Keys.Jobs).Val(); pushed != int64(n) {
 				t.Errorf("%d ids were pushed at the end of %s", pushed, member)
 			}
+		}
+		client.Del(ctx, s.Keys.Jobs)
+	}
+}
+
+// TestTwoHoldsEndTogether: who ends a hold while another one ends pushes the ids, or the other does.
+func TestTwoHoldsEndTogether(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx, all, members := t.Context(), Partitions{s}, []string{PausedReport("r"), LimitOf(PausedReport("r"))}
+	for range 100 {
+		for _, member := range members {
+			if _, err := all.Hold(ctx, member, Hold{Limit: 3}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Gate.Queue(ctx, "r", "1", 0); err != nil {
+			t.Fatal(err)
+		}
+		var group errgroup.Group
+		for _, member := range members {
+			group.Go(func() error {
+				_, _, err := all.Unhold(ctx, member, false)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil || client.XLen(ctx, s.Keys.Jobs).Val() != 1 {
+			t.Fatalf("%d ids were pushed, %v", client.XLen(ctx, s.Keys.Jobs).Val(), err)
 		}
 		client.Del(ctx, s.Keys.Jobs)
 	}

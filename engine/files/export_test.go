@@ -2,5 +2,5 @@ package files
 
 import "context"
 
-// StoreActs stores the acts of the audit stream once.
-func (f *Files) StoreActs(ctx context.Context) error { return keeper{f}.store(ctx) }
+// Keeper returns what stores the acts of the audit stream that it has not stored yet.
+func (f *Files) Keeper() (store func(context.Context) error) { return (&keeper{Files: f}).store }

@@ -77,7 +77,7 @@ func (f *Files) Run(ctx context.Context) error {
 		group.Go(func() error { return step.Every(ctx, f.Log, pruneEvery, "delete old histories", pruner{f}.prune) })
 	}
 	if f.o.Acts != nil {
-		group.Go(func() error { return step.Every(ctx, f.Log, keepEvery, "store acts", keeper{f}.keep) })
+		group.Go(func() error { return step.Every(ctx, f.Log, keepEvery, "store acts", (&keeper{Files: f}).keep) })
 	}
 	group.Go(func() error {
 		return step.Every(ctx, f.Log, f.o.SweepEvery/10, "delete orphaned files", sweeper{f}.sweepDaily)

@@ -24,8 +24,17 @@ type pruner struct{ *Files }
 // prune deletes old histories, unless another process has just done so.
 func (p pruner) prune(ctx context.Context) error {
 	ok, err := p.Scripts.TryLock(ctx, "history", pruneEvery*9/10)
-	for n := 0; ok && err == nil && n < pruneMost; n++ {
-		ok, err = p.o.History.PruneHistory(ctx)
+	if !ok || err != nil {
+		return err
+	}
+	return prune(ctx, p.o.History.PruneHistory)
+}
+
+// prune deletes old rows a few times.
+func prune(ctx context.Context, some func(context.Context) (more bool, err error)) error {
+	more, err := true, error(nil)
+	for n := 0; more && err == nil && n < pruneMost; n++ {
+		more, err = some(ctx)
 	}
 	return err
 }

@@ -47,6 +47,8 @@ var statements = record.SQL{
 		"bytes":     "CAST(? AS BINARY)",
 		"form":      "JSON_UNQUOTE(JSON_EXTRACT(?, '$'))",
 		"generated": "AUTO_INCREMENT",
+
+		"unless stored": " ON DUPLICATE KEY UPDATE records = records",
 	},
 	Parameter: func(context.Context, *sql.DB, record.Type) (string, error) {
 		// CASE: the server may evaluate AND in any order, and a text may not be JSON.

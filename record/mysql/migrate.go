@@ -151,6 +151,7 @@ func beside(of record.Beside) []record.Migration {
 		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
 		PRIMARY KEY (records, ms, seq),
 		KEY target (records, target, ms, seq),
+		KEY act (records, act, ms, seq),
 		KEY made (records, made)
 	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`},
 	}

@@ -43,6 +43,8 @@ var statements = record.SQL{
 		"bytes":     "CAST(? AS text)",
 		"form":      "CAST(CAST(? AS text) AS jsonb) #>> '{}'",
 		"generated": "an identity, and has no default that calls a function",
+
+		"unless stored": " ON CONFLICT DO NOTHING",
 	},
 	Parameter: parameter,
 	Member:    func(name string) string { return name },

@@ -138,7 +138,7 @@ func beside(of record.Beside) []record.Migration {
 		who     varchar(300) NOT NULL,
 		face    varchar(300) NOT NULL,
 		origin  varchar(300) NOT NULL,
-		act     varchar(300) NOT NULL,
+		act     varchar(300) COLLATE "C" NOT NULL,
 		target  varchar(300) COLLATE "C" NOT NULL,
 		n       bigint NOT NULL,
 		answer  varchar(300) NOT NULL,
@@ -150,6 +150,8 @@ func beside(of record.Beside) []record.Migration {
 		{Description: "add index target to " + of.Audit,
 			Statement: "CREATE INDEX IF NOT EXISTS fanfold_audit_target ON " + of.Audit +
 				" (records, target, ms, seq)"},
+		{Description: "add index act to " + of.Audit,
+			Statement: "CREATE INDEX IF NOT EXISTS fanfold_audit_act ON " + of.Audit + " (records, act, ms, seq)"},
 		{Description: "add index made to " + of.Audit,
 			Statement: "CREATE INDEX IF NOT EXISTS fanfold_audit_made ON " + of.Audit + " (records, made)"},
 	}

@@ -368,7 +368,7 @@ func TestReasonsOfTheEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		acts := s.Acts()
-		if err := acts.Store(t.Context(), []audit.Act{{Entry: "1-1", On: "1", Reason: c[0] + strings.Repeat("é", 300)}}); err != nil {
+		if err := acts.Store(t.Context(), []audit.Act{{Entry: "1-1", When: time.Now(), On: "1", Reason: c[0] + strings.Repeat("é", 300)}}); err != nil {
 			t.Error(err)
 		}
 		if found, err := acts.List(t.Context(), record.ActFilter{On: "1"}, 1); err != nil || len(found) != 1 {

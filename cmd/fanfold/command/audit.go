@@ -28,8 +28,8 @@ func newAudit(f *flags) *cobra.Command {
 		Use:   "audit",
 		Short: "List who did what, newest first",
 		Long: `Audit lists what people did in the dashboard, in the API and on the command line, also if it was
-refused: when, who, from where, what, and the answer. They are kept for audit (90 days). An act
-on more than 100 ids is one entry.
+refused: when, who, from where, what, and the answer. The database keeps them for as long as
+audit says. An act on more than 100 ids is one entry.
 
     fanfold audit --id 1111 --since 1d`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {

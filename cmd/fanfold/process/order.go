@@ -21,7 +21,7 @@ func (p site) orders(in *inspect.Inspector, door *access.Site, sealer *seal.Seal
 	o := order.Options{
 		Seal: order.NewSealer(sealer), Waiting: waiting.Records{Pages: pages},
 		Reports: p.Config.Reports, Record: in.Jobs.Record,
-		Newest: in.Records.People().Newest, Create: p.Operate.Jobs.CreateOnce,
+		Newest: in.Records.People().Newest, Create: p.Operate.Orders.Place,
 		Language: p.Config.HTTP.Language, Frames: p.Config.HTTP.FrameAncestors, Log: p.log,
 	}
 	if form := door.Form(); form != nil {

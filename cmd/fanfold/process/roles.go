@@ -98,8 +98,10 @@ func openEngine(ctx context.Context, p *Process, log *slog.Logger) (tag string, 
 	if err := p.Records.CheckHistory(ctx); p.Config.Records.History > 0 && err != nil {
 		log.Warn("what jobs did is not kept: run fanfold migrate, or see fanfold doctor", "err", err)
 	}
-	if err := p.Records.Acts().Check(ctx); p.Config.Records.Audit > 0 && err != nil {
-		log.Warn("acts are only in Redis: run fanfold migrate, or see fanfold doctor", "err", err)
+	if p.Config.Records.Audit > 0 {
+		if err := p.Records.Acts().Check(ctx); err != nil {
+			log.Warn("acts are only in Redis: run fanfold migrate, or see fanfold doctor", "err", err)
+		}
 	}
 	for _, r := range p.Config.Reports {
 		if r.Once == nil {
