@@ -53,7 +53,7 @@ func (a Acts) Store(ctx context.Context, acts []audit.Act) error {
 	oldest := time.Now().Add(-a.kept)
 	acts = slices.DeleteFunc(slices.Clone(acts), func(one audit.Act) bool {
 		_, _, ok := parseEntry(one.Entry)
-		return !ok || one.When.Before(oldest)
+		return !ok || a.kept == 0 || one.When.Before(oldest)
 	})
 	for some := range slices.Chunk(acts, maxActs) {
 		err := a.insert(ctx, a.db, some, textOf)

@@ -124,11 +124,15 @@ func TestActsAreNotKept(t *testing.T) {
 				if err := a.Check(t.Context()); (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "fanfold_audit") {
 					t.Error(err)
 				}
-				if err := a.Store(t.Context(), acts(1)); (err != nil) != c.refused {
+				ahead := audit.Act{Entry: fmt.Sprint(time.Now().Add(time.Hour).UnixMilli(), "-0"), When: time.Now().Add(time.Hour)}
+				if err := a.Store(t.Context(), append(acts(1), ahead)); (err != nil) != c.refused {
 					t.Error(err)
 				}
 				if got, err := a.List(t.Context(), ActFilter{}, 7); err != nil || len(got) != 0 {
 					t.Errorf("%v %v", got, err)
+				}
+				if name == "off" && acted(t, db, "1 = 1") != 0 {
+					t.Error("acts are stored")
 				}
 				if more, err := a.Prune(t.Context()); err != nil || more {
 					t.Error(more, err)
