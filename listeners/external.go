@@ -151,7 +151,8 @@ func (e *external) worker(ctx context.Context, a reply, said time.Time) (*worker
 	}
 	own, _ := e.o.Scripts.Tasks.New(a.Message, a.Listener,
 		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Consumer: a.Consumer, ID: a.Entry})
-	own.Definition, own.Generation = state.Definition, state.Tasks[a.Listener].Generation
+	own.Definition, own.Parameters = state.Definition, state.Parameters
+	own.Generation = state.Tasks[a.Listener].Generation
 	t, _ := e.newTask(own, nil)
 	own.Lease = t.Listener.Silence
 	w := &worker{external: e, reply: a, task: t, state: state.Tasks[a.Listener], said: said}

@@ -133,6 +133,7 @@ func TestExternalFallsBack(t *testing.T) {
 	o := fallsBack(t)
 	w := o.reads("w")
 	w.says("rows", "number", "0", "rows", `[[1,"new"],[2,"new"]]`)
+	o.until("its rows are stored", func(s *job.State) bool { return s.Tasks["a"].Rows == 2 })
 	w.says("failed", "error", "no such account", "permanent", "1")
 	o.wantData([]string{"[7]"}, []string{`["old"]`})
 	state, err := o.s.Jobs.Read(t.Context(), "1")
