@@ -81,11 +81,11 @@ var bulkChanges = map[string][]bulkChange{
 	"floods": {{
 		Name: "floods/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
 		of:   func(f inspect.Flood) []string { return slices.Concat(f.Queued, f.Runs) },
-		text: "Each job ends, and its record becomes CANCELLED.",
+		text: "Each job that waits or runs ends, and its record becomes CANCELLED.",
 	}, {
 		Name: "floods/delay", Verb: "Delay by an hour", noun: "job", do: postpone, undo: "later/advance",
 		of:   func(f inspect.Flood) []string { return f.Queued },
-		text: "Those that are due later, or wait in a queue that they can leave, start an hour later.",
+		text: "Those that are due later, or wait in a lane, start an hour later. Without lanes, a queued job starts as before.",
 	}},
 	"later": {{
 		Name: "later/run", Verb: "Run now", noun: "id", do: hurry, text: "They are due now.",

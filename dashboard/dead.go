@@ -30,7 +30,8 @@ type deadPages struct {
 type dead struct {
 	Since, Until string // the filter, by the time of failure
 	Midnight     string // the start of today
-	Noon         string // of today; empty: it is not noon yet
+	Noon         string // the last one
+	SinceNoon    string // the text of its link
 	Wrong        string // what is wrong with it; empty: nothing
 	Key          string // of the group whose jobs are shown; empty: the groups are
 	What         string // the report and the reason of the group
@@ -64,9 +65,7 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 	now := time.Now()
 	year, month, day := now.Date()
 	v.Midnight = fieldOf(time.Date(year, month, day, 0, 0, 0, 0, time.Local))
-	if noon := time.Date(year, month, day, 12, 0, 0, 0, time.Local); now.After(noon) {
-		v.Noon = fieldOf(noon)
-	}
+	v.Noon, v.SinceNoon = lastNoon(now)
 	span, err := spanOf(r, now)
 	if err != nil {
 		v.Wrong = err.Error()
@@ -84,6 +83,16 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 	groups := groupsOf(jobs)
 	v.Table = d.groups(v, s).of(r, groups)
 	return "Dead jobs", v, nil
+}
+
+// lastNoon returns the last noon in the zone of a time, and the text of its link.
+func lastNoon(now time.Time) (noon, text string) {
+	year, month, day := now.Date()
+	today := time.Date(year, month, day, 12, 0, 0, 0, now.Location())
+	if now.Before(today) {
+		return fieldOf(time.Date(year, month, day-1, 12, 0, 0, 0, now.Location())), "since yesterday noon"
+	}
+	return fieldOf(today), "since noon"
 }
 
 // groupsOf returns the groups of dead jobs, the largest one first.
