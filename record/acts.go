@@ -133,7 +133,7 @@ func (a Acts) Prune(ctx context.Context) (more bool, err error) {
 	return n == prunedActs, err
 }
 
-// Check checks that acts can be kept: that a row can be inserted, replaced, read and deleted. It changes nothing.
+// Check checks that acts can be kept: that a row can be inserted, read and deleted. It changes nothing.
 func (a Acts) Check(ctx context.Context) error {
 	tx, err := a.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -153,8 +153,8 @@ func (f *Form) session(r *http.Request) (session, error) {
 // sessionPoll is the time between two questions whether a session has ended.
 const sessionPoll = 2 * time.Second
 
-// UntilLogout returns a context that ends with the session of its user: the user has logged out, has another password,
-// or does not exist any more. While Redis does not answer, it goes on.
+// UntilLogout returns a context that ends with the session of its user, such as when the user logs out or Redis has
+// lost its memory. While Redis does not answer, it goes on.
 func UntilLogout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	lasts := Of(ctx).lasts
