@@ -37,7 +37,7 @@ func TestFloods(t *testing.T) {
 	two := add("two", "PROCESSING", `{"customer": "8"}`)
 	runs(two, 50, "a:found", "at=1 ms=500 rows=1", "b:taken", ago, "b:owner", "w")
 	started := add("two", "PENDING", `{"customer": "8"}`) // its record was read before
-	runs(started, 5)
+	runs(started, 5, "a:taken", ago, "a:owner", "w", "a:pause", "slots one of the 2 slots of db")
 	waits := add("many", "PENDING", `{"customer": [7, 9, 7]}`)
 	add("two", "PROCESSING", `{"customer": "8"}`) // it has ended
 	add("two", "FAILED", `{"customer": "7"}`)

@@ -55,12 +55,13 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	if task := state.Tasks["a"]; task.Error != "" || task.Blame != job.BlameSlots {
 		t.Errorf("%+v", task)
 	}
+	released := b.client.Time(ctx).Val()
 	if err := b.s.Limits.ReleaseSlot(ctx, "db", somebody); err != nil {
 		t.Fatal(err)
 	}
 	const rate = "the rate limit of db: 1 in 1h0m0s"
 	state = b.until("it waits for its rate", func(s *job.State) bool { return s.Tasks["a"].Waits == rate && s.Tasks["a"].Owner == "" })
-	if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Blame != job.BlameRate {
+	if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Blame != job.BlameRate || task.Taken.Before(released.Truncate(time.Millisecond)) {
 		t.Errorf("%+v", task)
 	}
 	if in := time.Until(b.delayed()); in < 30*time.Minute {

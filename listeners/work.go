@@ -56,7 +56,7 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	if err := r.stopped(ctx, t); err != nil {
 		return err
 	}
-	if err := say(ctx, t, "", ""); err != nil {
+	if err := t.beginsAfterWait(ctx); err != nil {
 		return err
 	}
 	processors.Small()
