@@ -16,7 +16,7 @@ import (
 // TestATaskWithoutAPlace waits for one, and then for a turn, without using a try.
 func TestATaskWithoutAPlace(t *testing.T) {
 	t.Parallel()
-	b := setupTask(t, minutely, report.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
+	b := setupTask(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: time.Hour}, func(ctx context.Context, try int64, out *Writer, task Task) error {
 		if try == 1 {
 			return Wait(time.Hour, "the runner of the test")
 		}
@@ -35,7 +35,10 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	if _, mine, err := b.s.Limits.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
+	other := *b.runner.o.Reports["r"]
+	other.Name, other.Timeout = "other", time.Minute
 	limited := func(o *Options) {
+		o.Reports = map[string]*report.Report{"r": b.runner.o.Reports["r"], "other": &other} // it has the same source
 		o.Bounds = map[string]report.Bound{"db": {Parallel: 1, Rate: report.Rate{Count: 1, Per: time.Hour}}}
 	}
 	stop := b.run("c", limited)

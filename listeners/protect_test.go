@@ -51,7 +51,7 @@ var forty = map[string]report.Protect{"db": {ThreadsRunning: 40}}
 // protected prepares a task of a database of which at most 40 threads may run, and returns how to run it.
 func protected(t *testing.T) (b *bundle, s *server, run func(consumer string, log *slog.Logger, metrics prometheus.Registerer) (stop func())) {
 	t.Helper()
-	b = prepare(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
+	b = prepare(t, minutely, report.Limits{Tasks: 1, ShutdownTimeout: time.Hour}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
 		if state, err := b.s.Jobs.Read(ctx, "1"); err != nil || state.Tasks["a"].Pause != "" {
 			t.Errorf("the query runs, and the state says: %+v %v", state, err)
 		}
