@@ -38,6 +38,8 @@ func TestFloods(t *testing.T) {
 	runs(two, 50, "a:found", "at=1 ms=500 rows=1", "b:taken", ago, "b:owner", "w")
 	started := add("two", "PENDING", `{"customer": "8"}`) // its record was read before
 	runs(started, 5)
+	waiting := add("two", "PROCESSING", `{"customer": "9"}`)
+	runs(waiting, 0, "a:taken", ago, "a:owner", "w", "a:pause", "slots one of the 2 slots of db")
 	waits := add("many", "PENDING", `{"customer": [7, 9, 7]}`)
 	add("two", "PROCESSING", `{"customer": "8"}`) // it has ended
 	add("two", "FAILED", `{"customer": "7"}`)
@@ -49,7 +51,7 @@ func TestFloods(t *testing.T) {
 		"": {
 			{Value: "7", Waiting: 1, Running: 1, Failed: 1, Bytes: 700, Seconds: 2.5, Queued: []string{waits}, Runs: []string{one}},
 			{Value: "8", Running: 2, Bytes: 55, Seconds: 3600, Runs: []string{started, two}},
-			{Value: "9", Waiting: 1, Queued: []string{waits}},
+			{Value: "9", Waiting: 1, Running: 1, Queued: []string{waits}, Runs: []string{waiting}},
 		},
 		"many": {{Value: "7", Waiting: 1, Queued: []string{waits}}, {Value: "9", Waiting: 1, Queued: []string{waits}}},
 	} {

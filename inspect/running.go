@@ -30,7 +30,7 @@ type Running struct {
 const (
 	// Retries means that a step has failed and has not yet been retried.
 	Retries = "RETRY"
-	// Waits means that a step waits, such as for a slot of its source.
+	// Waits means that a step waits, such as for a slot of its source, and none has failed.
 	Waits = "WAIT"
 )
 
@@ -42,11 +42,26 @@ func (r Running) State() string {
 	return cmp.Or(r.Later, r.Status)
 }
 
-// addLater says of jobs whether steps are due later.
+// addLater says of jobs whether steps are due later, or queries wait.
 func (j Jobs) addLater(ctx context.Context, list []Running) error {
-	ours := map[string]int{}
+	ours, open := map[string]int{}, map[*scripts.Scripts][]job.Later{}
 	for i, r := range list {
 		ours[r.ID] = i
+		s := j.o.Scripts.Of(r.ID)
+		for _, listener := range r.Open {
+			open[s] = append(open[s], job.Later{ID: r.ID, Step: listener})
+		}
+	}
+	for s, tasks := range open {
+		paused, err := s.Hashes.Paused(ctx, tasks)
+		if err != nil {
+			return err
+		}
+		for i, t := range tasks {
+			if paused[i] {
+				list[ours[t.ID]].Later = Waits
+			}
+		}
 	}
 	delayed := DelayedSet{j.o}
 	found, err := delayed.List(ctx, func(d Delayed) bool {

@@ -55,7 +55,7 @@ func TestAnAPIThatRefuses(t *testing.T) {
 		t.Errorf("%+v %v", waits, err)
 	}
 	if err := testutil.GatherAndCompare(metrics, strings.NewReader(`
-# HELP fanfold_source_busy_total Tasks that were put off here and pauses between parts because a source was busy, by source and reason: threads_running, replica_lag, statement_p95, unanswered or refused.
+# HELP fanfold_source_busy_total Tasks that waited here and pauses between parts because a source was busy, by source and reason: threads_running, replica_lag, statement_p95, unanswered or refused.
 # TYPE fanfold_source_busy_total counter
 fanfold_source_busy_total{reason="refused",source="vendor"} 1
 `), "fanfold_source_busy_total"); err != nil {

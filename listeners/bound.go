@@ -12,42 +12,62 @@ import (
 )
 
 const (
-	// slotPatience is how long a worker waits for a slot of its process or of a source before it
-	// requeues the task.
+	// slotPatience is how long a worker waits for a slot of its process before it requeues the task, which another
+	// process may execute; of a listener with several sources also for its source.
 	slotPatience = time.Second
-	// slotPoll is how often it polls.
-	slotPoll = 50 * time.Millisecond
+	// slotPoll is how often one of the first slotPolls tasks polls that wait for a slot of a source. Those after them
+	// poll less often, at least every slotPollMax.
+	slotPoll    = 50 * time.Millisecond
+	slotPolls   = 8
+	slotPollMax = time.Second
 	// freeTime is the timeout for releasing a slot.
 	freeTime = 5 * time.Second
 )
 
-// takeSlot takes one of the slots of the source, which all processes share, until release is called.
-func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
+// takeSlot takes one of the slots of the source, which all processes share, until release is called. It waits in line
+// for it, or returns a wait if patienceEnds.
+func (r *tasks) takeSlot(ctx context.Context, t *task) (release func(), err error) {
 	source, limits, lease := t.Listener.Source, t.o.Scripts.Limits, t.o.Limits.Lease
-	slots := slotsOf(ctx, t)
-	if slots == 0 {
-		return func() {}, nil
-	}
 	who := scripts.Holder{ID: t.ID, Attempt: t.Attempt, Listener: t.Listener.Name, Worker: t.o.Consumer,
 		Entry: t.own.Entry.ID}
-	what := fmt.Sprintf("one of the %d slots of %s", slots, source)
-	for end := time.Now().Add(slotPatience); ; {
+	leave := func() {
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
+		defer cancel()
+		_ = limits.ReleaseSlot(quick, source, who) // or its lease ends
+	}
+	waits := false
+	defer func() {
+		if err != nil && waits {
+			leave()
+		}
+	}()
+	slots := 0
+	for began := time.Now(); ; {
+		if slots = slotsOf(ctx, t); slots == 0 { // people change it while it waits
+			if waits {
+				leave()
+			}
+			return func() {}, nil
+		}
 		back := t.slot.lend()
-		held, err := step.Insist(ctx, t.log, "take slot",
-			func() (bool, error) { return limits.TakeSlot(ctx, source, who, slots, lease) }, step.UnlessFull)
+		n, err := step.Insist(ctx, t.log, "take slot",
+			func() (int, error) { return limits.TakeSlot(ctx, source, who, slots, lease) }, step.UnlessFull)
 		if back(); err != nil {
 			return nil, away(err)
 		}
-		if held {
+		if n == 0 {
 			break
 		}
-		if time.Now().After(end) {
+		waits = true
+		what := fmt.Sprintf("one of the %d slots of %s", slots, source)
+		if r.patienceEnds(began) {
 			return nil, wait{slotPatience + rand.N(slotPatience), what, job.BlameSlots}
 		}
 		if err := say(ctx, t, what, job.BlameSlots); err != nil {
 			return nil, err
 		}
-		if err := step.Wait(ctx, slotPoll/2+rand.N(slotPoll)); err != nil {
+		poll := min(slotPollMax, slotPoll*time.Duration(max(1, n/slotPolls)))
+		if err := r.sleep(ctx, poll/2+rand.N(poll)); err != nil {
 			return nil, err
 		}
 	}
@@ -59,10 +79,29 @@ func (t *task) takeSlot(ctx context.Context) (release func(), err error) {
 	})
 	return func() {
 		stop()
-		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
-		defer cancel()
-		_ = limits.ReleaseSlot(quick, source, who) // or its lease ends
+		leave()
 	}, nil
+}
+
+// patienceEnds tells whether a task that has waited for its source since then is requeued. It usually waits on: a task
+// that was requeued would be behind younger ones. But if its listener has other sources in other reports, their tasks
+// would wait behind it.
+func (r *tasks) patienceEnds(since time.Time) bool {
+	return len(r.sources) > 1 && time.Since(since) > slotPatience
+}
+
+// sleep waits for d. It returns step.ErrStopping if no task may begin any more.
+func (r *tasks) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-r.stop:
+		return step.ErrStopping
+	case <-ctx.Done():
+		return away(context.Cause(ctx))
+	}
 }
 
 // slotsOf returns how many tasks may use the source of a task at once; 0: any number. If Redis does not say whether

@@ -48,6 +48,20 @@ func say(ctx context.Context, t *task, what string, blame job.Blame) error {
 	return lost(outcome)
 }
 
+// beginsAfterWait says that the query begins now, if people see that it waits.
+func (t *task) beginsAfterWait(ctx context.Context) error {
+	if t.said == "" {
+		return nil
+	}
+	outcome, err := step.Insist(ctx, t.log, "say that a query begins",
+		func() (scripts.Outcome, error) { return t.o.Scripts.Tasks.Begin(ctx, t.own) }, step.UnlessFull)
+	if err != nil {
+		return away(err)
+	}
+	t.said = ""
+	return lost(outcome)
+}
+
 // sayFor is say for a wait whose duration is known. A short one would end before people see it.
 func sayFor(ctx context.Context, t *task, d time.Duration, what string, blame job.Blame) error {
 	if d <= PatienceFirst {

@@ -40,7 +40,7 @@ func newMetrics(to prometheus.Registerer) *metrics {
 		}, []string{"listener"}),
 		busy: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "fanfold_source_busy_total",
-			Help: "Tasks that were put off here and pauses between parts because a source was busy, by source and reason: threads_running, replica_lag, statement_p95, unanswered or refused.",
+			Help: "Tasks that waited here and pauses between parts because a source was busy, by source and reason: threads_running, replica_lag, statement_p95, unanswered or refused.",
 		}, []string{"source", "reason"}),
 		preempted: with.NewCounter(prometheus.CounterOpts{
 			Name: "fanfold_jobs_preempted_total",

@@ -221,13 +221,14 @@ func guardOf(t *task) *guard {
 	return t.o.Guards.of[t.Listener.Source]
 }
 
-// wait waits while the database is too busy for another query. After slotPatience, it returns a wait. A nil guard does
+// wait waits while the database is too busy for another query, or returns a wait if patienceEnds. A nil guard does
 // nothing.
-func (g *guard) wait(ctx context.Context, t *task) error {
+func (g *guard) wait(ctx context.Context, r *tasks, t *task) error {
 	if g == nil {
 		return nil
 	}
-	for end := time.Now().Add(slotPatience); ; {
+	counted := false
+	for began := time.Now(); ; {
 		back := t.slot.lend()
 		why, err := g.busy(ctx, t, true)
 		if err == nil && why != nil {
@@ -236,10 +237,14 @@ func (g *guard) wait(ctx context.Context, t *task) error {
 		if back(); err != nil || why == nil {
 			return err
 		}
-		if time.Now().After(end) {
-			return why.puts(t, slotPatience)
+		if !counted {
+			why.count(t)
+			counted = true
 		}
-		if err := step.Wait(ctx, busyPoll/2+rand.N(busyPoll)); err != nil {
+		if r.patienceEnds(began) {
+			return why.wait(slotPatience)
+		}
+		if err := r.sleep(ctx, busyPoll/2+rand.N(busyPoll)); err != nil {
 			return err
 		}
 	}
@@ -248,6 +253,10 @@ func (g *guard) wait(ctx context.Context, t *task) error {
 // puts puts a task off: it counts that, and returns a wait.
 func (b *busy) puts(t *task, after time.Duration) error {
 	b.count(t)
+	return b.wait(after)
+}
+
+func (b *busy) wait(after time.Duration) error {
 	return wait{after + rand.N(slotPatience), b.text, job.BlameBusy}
 }
 

@@ -60,7 +60,9 @@ func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
 	connections := map[string]*share{}
 	for _, hash := range r.known[listener] {
 		l, _, _ := r.definitions[hash].Listener(listener)
-		sources = append(sources, l.Source)
+		if !slices.Contains(sources, l.Source) {
+			sources = append(sources, l.Source)
+		}
 		if of := r.slots.source(l.Source); of != nil {
 			connections[l.Source] = &share{slots: of}
 		}

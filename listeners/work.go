@@ -38,6 +38,11 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	}
 	t.slot = taskSlot{r.share, true}
 	defer t.slot.leave()
+	release, err := r.takeSlot(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if connection := r.connections[t.Listener.Source]; connection != nil {
 		// Unlike the slot, it is held while Redis is away, as the connection is.
 		if err := r.takeShare(ctx, t, connection); err != nil {
@@ -45,18 +50,13 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 		}
 		defer connection.leave()
 	}
-	if err := guardOf(t).wait(ctx, t); err != nil {
+	if err := guardOf(t).wait(ctx, r, t); err != nil {
 		return err
 	}
-	release, err := t.takeSlot(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if err := r.stopped(ctx, t); err != nil {
 		return err
 	}
-	if err := say(ctx, t, "", ""); err != nil {
+	if err := t.beginsAfterWait(ctx); err != nil {
 		return err
 	}
 	processors.Small()

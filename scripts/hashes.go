@@ -97,7 +97,19 @@ func (s Hashes) Traceparent(ctx context.Context, id string) string {
 	return s.rdb.HGet(ctx, s.Keys.Job(id), "traceparent").Val()
 }
 
-// Worked returns how long the queries of tasks have taken: those that are done, and those that run, until now.
+// Paused tells of each task whether its query waits, such as for a slot of its source.
+func (s Hashes) Paused(ctx context.Context, tasks []job.Later) ([]bool, error) {
+	paused := make([]bool, len(tasks))
+	if err := s.read(ctx, len(tasks), func(i int) (string, []string) {
+		return tasks[i].ID, []string{tasks[i].Step + ":pause"}
+	}, func(i int, values []any) { paused[i] = values[0] != nil }); err != nil {
+		return nil, fmt.Errorf("tasks: %w", err)
+	}
+	return paused, nil
+}
+
+// Worked returns how long the queries of tasks have taken: those that are done, and those that run, until now. It is 0
+// of one that waits.
 func (s Hashes) Worked(ctx context.Context, tasks []job.Later) ([]time.Duration, error) {
 	worked := make([]time.Duration, len(tasks))
 	if len(tasks) == 0 {
@@ -109,11 +121,11 @@ func (s Hashes) Worked(ctx context.Context, tasks []job.Later) ([]time.Duration,
 	}
 	err = s.read(ctx, len(tasks), func(i int) (string, []string) {
 		step := tasks[i].Step
-		return tasks[i].ID, []string{step + ":found", step + ":owner", step + ":taken"}
+		return tasks[i].ID, []string{step + ":found", step + ":owner", step + ":taken", step + ":pause"}
 	}, func(i int, values []any) {
 		if found, ok := values[0].(string); ok {
 			worked[i] = job.Took(found)
-		} else if taken, ok := values[2].(string); ok && values[1] != nil {
+		} else if taken, ok := values[2].(string); ok && values[1] != nil && values[3] == nil {
 			ms, _ := strconv.ParseInt(taken, 10, 64)
 			worked[i] = max(0, now.Sub(time.UnixMilli(ms)))
 		}

@@ -30,7 +30,7 @@ func (s Limits) TakeJobSlots(ctx context.Context, report string, limit int, leas
 		if err != nil {
 			return nil, fmt.Errorf("slots of %s: %w", report, err)
 		}
-		taken[i] = n == int64(OK)
+		taken[i] = n == 0
 	}
 	return taken, nil
 }

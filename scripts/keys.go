@@ -221,6 +221,12 @@ func (k sourceKeys) Rate(source string) string { return k.prefix + "rate:" + sou
 // Slots is the sorted set of the tasks that have a slot of a source.
 func (k sourceKeys) Slots(source string) string { return k.prefix + "parallel:" + source }
 
+// SlotQueue is the sorted set of the tasks that wait for a slot of a source: since when.
+func (k sourceKeys) SlotQueue(source string) string { return k.Slots(source) + ":queue" }
+
+// SlotAsked is the sorted set of the tasks that wait for a slot of a source: when they last asked for one.
+func (k sourceKeys) SlotAsked(source string) string { return k.Slots(source) + ":asked" }
+
 // Health is the hash with what was last measured of a source.
 func (k sourceKeys) Health(source string) string { return k.prefix + "health:" + source }
 

@@ -49,17 +49,34 @@ func parseHolder(member string) Holder {
 	return Holder{ID: parts[0], Attempt: attempt, Listener: parts[2], Entry: parts[3], Worker: parts[4]}
 }
 
-// TakeSlot takes one of the slots of a source, which all processes share, or renews the one
-// that the task has, for the time of a lease. It is false if all slots are taken.
-func (s Limits) TakeSlot(ctx context.Context, source string, who Holder, slots int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.shared.Slots(source)}, who.String(), slots,
-		lease.Milliseconds()))
-	return outcome == OK, err
+const (
+	// slotPlace is how long a task keeps its place in the queue for a slot if it asks no more.
+	slotPlace = 5 * time.Second
+	// slotSlack is how much later than the first of the queue a task may have come to get a slot before it.
+	slotSlack = time.Second
+)
+
+// TakeSlot takes one of the slots of a source, which all processes share, or renews the one that the task has, for the
+// time of a lease. It returns 0 then. Otherwise the task is the n-th that waits for a slot, and must ask again within
+// slotPlace. A task gets no slot before one that first asked more than slotSlack earlier.
+func (s Limits) TakeSlot(ctx context.Context, source string, who Holder, slots int,
+	lease time.Duration) (waits int, err error) {
+	n, err := s.outcome(ctx, call(ctx, "slot", s.slotKeys(source), who.String(), slots, lease.Milliseconds(),
+		slotPlace.Milliseconds(), slotSlack.Milliseconds()))
+	return int(n), err
 }
 
-// ReleaseSlot gives a slot back.
+// ReleaseSlot gives back a slot, or the place in the queue for one.
 func (s Limits) ReleaseSlot(ctx context.Context, source string, who Holder) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.shared.Slots(source), who.String()))
+	var cmds []redis.Cmder
+	for _, key := range s.slotKeys(source) {
+		cmds = append(cmds, redis.NewIntCmd(ctx, "zrem", key, who.String()))
+	}
+	return s.send(ctx, cmds...)
+}
+
+func (s Limits) slotKeys(source string) []string {
+	return []string{s.shared.Slots(source), s.shared.SlotQueue(source), s.shared.SlotAsked(source)}
 }
 
 // Holders returns the tasks that have a slot, by source, ordered by their names.

@@ -42,8 +42,8 @@ func TestSlots(t *testing.T) {
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if got, err := s.Limits.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); got != want || err != nil {
-			t.Errorf("%s: %v %v", who, got, err)
+		if n, err := s.Limits.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); n == 0 != want || err != nil {
+			t.Errorf("%s: %v %v", who, n, err)
 		}
 	}
 	take("a", time.Hour, true)
@@ -67,5 +67,63 @@ func TestSlots(t *testing.T) {
 	take("e", time.Second, true) // of a process with another lease
 	if ttl := client.PTTL(t.Context(), s.Keys.Slots("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
 		t.Errorf("its key lives for %v", ttl)
+	}
+}
+
+// TestSlotsInOrder: a task that came much later gets no slot before one that waits, unless that asks no more.
+func TestSlotsInOrder(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	holder := func(id string) Holder {
+		return Holder{ID: id, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}
+	}
+	take := func(id string, slots, want int) {
+		t.Helper()
+		if n, err := s.Limits.TakeSlot(t.Context(), "db", holder(id), slots, time.Hour); n != want || err != nil {
+			t.Errorf("%s: %d, want %d, error %v", id, n, want, err)
+		}
+	}
+	leave := func(id string) {
+		t.Helper()
+		if err := s.Limits.ReleaseSlot(t.Context(), "db", holder(id)); err != nil {
+			t.Error(err)
+		}
+	}
+	earlier := func(key, id string, by time.Duration) {
+		client.ZIncrBy(t.Context(), key, -float64(by.Milliseconds()), holder(id).String())
+	}
+	queue, asked := s.Keys.SlotQueue("db"), s.Keys.SlotAsked("db")
+	take("a", 1, 0)
+	take("b", 1, 1)
+	earlier(queue, "b", 10*time.Second)
+	take("c", 1, 2)
+	earlier(queue, "c", 5*time.Second)
+	take("d", 1, 3)
+	earlier(queue, "d", 2500*time.Millisecond)
+	take("b", 1, 1)
+	leave("a")
+	take("d", 1, 3)
+	take("c", 1, 2)
+	take("c", 2, 0) // there is one for b, too
+	leave("c")
+	take("c", 1, 3) // it left the queue when it got one
+	earlier(queue, "c", 9500*time.Millisecond)
+	take("c", 1, 0) // it came at nearly the same time as b
+	leave("c")
+	take("d", 1, 2)
+	earlier(asked, "b", slotPlace+time.Second)
+	take("d", 1, 0) // b fell silent
+	take("e", 1, 1)
+	leave("e") // it waits no more
+	for _, key := range []string{queue, asked} {
+		if n := client.ZCard(t.Context(), key).Val(); n != 0 {
+			t.Errorf("%d are in %s", n, key)
+		}
+	}
+	take("e", 1, 1)
+	for _, key := range []string{queue, asked} {
+		if ttl := client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > slotPlace {
+			t.Errorf("%s lives for %v", key, ttl)
+		}
 	}
 }

@@ -199,8 +199,13 @@ func (Tasks) Pause(ctx context.Context, t *Task, what string, blame job.Blame) (
 	return setOf(ctx, t, "pause", what)
 }
 
+// Begin says that the query of a task begins now, which had a Pause before. It answers like Remember.
+func (Tasks) Begin(ctx context.Context, t *Task) (Outcome, error) {
+	return setOf(ctx, t, "pause", "", 1)
+}
+
 // setOf stores a field of a task.
-func setOf(ctx context.Context, t *Task, field string, value any) (Outcome, error) {
-	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener,
-		t.Generation, field, value))
+func setOf(ctx context.Context, t *Task, field string, value ...any) (Outcome, error) {
+	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, append([]any{t.Attempt, t.Listener,
+		t.Generation, field}, value...)...))
 }

@@ -75,8 +75,8 @@ type slots struct{ *engine.Engine }
 func slotLease(r *report.Report) time.Duration { return r.Timeout + scripts.Margin }
 
 // take returns the pushes that may start. Those of reports that have as many running jobs as they may
-// have wait until one of these ends; also if the partition with the slots does not answer, so that
-// other reports do not wait for it.
+// have wait until one of these ends, behind those that wait already; also if the partition with the slots does not
+// answer, so that other reports do not wait for it.
 func (s slots) take(ctx context.Context, pushes []*push) []*push {
 	limited := map[*report.Report][]*push{}
 	var free []*push
@@ -93,7 +93,11 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 			ids[i] = p.id
 		}
 		short, cancel := context.WithTimeout(ctx, engine.SlotsTime)
-		taken, err := s.Scripts.Limits.TakeJobSlots(short, r.Name, s.Running(ctx, r), slotLease(r), ids)
+		limit, err := s.limit(short, r)
+		var taken []bool
+		if err == nil {
+			taken, err = s.Scripts.Limits.TakeJobSlots(short, r.Name, limit, slotLease(r), ids)
+		}
 		cancel()
 		if err != nil {
 			s.Log.Warn("could not count the running jobs of a report; ids wait", "report", r.Name, "ids",
@@ -109,6 +113,17 @@ func (s slots) take(ctx context.Context, pushes []*push) []*push {
 		}
 	}
 	return free
+}
+
+// limit returns how many jobs of a report may run, counting those that have a slot. It is 0 while ids wait: free slots
+// are theirs, and release gives them out. With lanes, the turns decide instead.
+func (s slots) limit(ctx context.Context, r *report.Report) (int, error) {
+	if !s.Scripts.Lanes.On() {
+		if first, err := s.Scripts.Gate.Waiting(ctx, r.Name, 1); err != nil || len(first) > 0 {
+			return 0, err
+		}
+	}
+	return s.Running(ctx, r), nil
 }
 
 // queue keeps an id until a running job of its report ends. With lanes, it gives its slot there back.

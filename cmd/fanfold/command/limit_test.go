@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -124,6 +125,10 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 	for _, id := range ids {
 		if id != holder && s.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
 			s.because(id, why.KindNoSlot, "all 1 that fanfold limit allows are taken, by job "+holder)
+			s.Eventually("top says that it waits", func() bool {
+				out, _ := s.fanfold("top", "--once")
+				return regexp.MustCompile(`(?m)^ *`+id+` .* WAIT `).MatchString(out) && !regexp.MustCompile(`(?m)^ *`+holder+` .* WAIT `).MatchString(out)
+			})
 		}
 	}
 	s.must("limit report two 5 --reason calmer", "calmer")
