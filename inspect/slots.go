@@ -19,6 +19,15 @@ func (s Slots) Holders(ctx context.Context) (map[string][]scripts.Holder, error)
 	return s.o.Scripts.First().Limits.Holders(ctx, limited)
 }
 
+// Queue returns the tasks that wait in line for a slot of a source, by source, those that have waited longest first.
+func (s Slots) Queue(ctx context.Context) (map[string][]scripts.Holder, error) {
+	limited, err := s.limited(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.o.Scripts.First().Limits.Queue(ctx, limited)
+}
+
 // Count counts the tasks that have a slot, by listener. It leaves out listeners whose source has
 // no limit in the configuration.
 func (s Slots) Count(held map[string][]scripts.Holder) map[string]int {

@@ -81,28 +81,39 @@ func (s Limits) slotKeys(source string) []string {
 
 // Holders returns the tasks that have a slot, by source, ordered by their names.
 func (s Limits) Holders(ctx context.Context, sources []string) (map[string][]Holder, error) {
-	all := map[string][]Holder{}
 	if len(sources) == 0 {
-		return all, nil
+		return map[string][]Holder{}, nil
 	}
 	now, err := s.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := make([]*redis.StringSliceCmd, len(sources))
+	all, err := s.holders(ctx, sources, s.shared.Slots, strconv.FormatInt(now.UnixMilli(), 10))
+	for _, holders := range all {
+		slices.SortFunc(holders, func(a, b Holder) int { return strings.Compare(a.String(), b.String()) })
+	}
+	return all, err
+}
+
+// Queue returns the tasks that wait in line for a slot, by source, those that have waited longest first.
+func (s Limits) Queue(ctx context.Context, sources []string) (map[string][]Holder, error) {
+	return s.holders(ctx, sources, s.shared.SlotQueue, "-inf")
+}
+
+// holders returns the tasks in a sorted set of each source, from a score.
+func (s Limits) holders(ctx context.Context, sources []string, key func(string) string,
+	from string) (map[string][]Holder, error) {
+	all, found := map[string][]Holder{}, make([]*redis.StringSliceCmd, len(sources))
 	if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, source := range sources {
-			found[i] = p.ZRangeByScore(ctx, s.shared.Slots(source),
-				&redis.ZRangeBy{Min: strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf"})
+			found[i] = p.ZRangeByScore(ctx, key(source), &redis.ZRangeBy{Min: from, Max: "+inf"})
 		}
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("slots: %w", err)
 	}
 	for i, source := range sources {
-		members := found[i].Val()
-		slices.Sort(members)
-		for _, member := range members {
+		for _, member := range found[i].Val() {
 			all[source] = append(all[source], parseHolder(member))
 		}
 	}

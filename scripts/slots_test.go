@@ -101,6 +101,10 @@ func TestSlotsInOrder(t *testing.T) {
 	take("d", 1, 3)
 	earlier(queue, "d", 2500*time.Millisecond)
 	take("b", 1, 1)
+	line, err := s.Limits.Queue(t.Context(), []string{"db", "none"})
+	if diff := cmp.Diff(map[string][]Holder{"db": {holder("b"), holder("c"), holder("d")}}, line); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
 	leave("a")
 	take("d", 1, 3)
 	take("c", 1, 2)

@@ -38,6 +38,7 @@ type facts struct {
 	Away      map[string]error            // of the sources of open listeners; nil: the source answers
 	Sources   map[string]report.Source    // by name
 	Holders   map[string][]scripts.Holder // tasks that have a slot, by source with a limit
+	Line      map[string][]scripts.Holder // tasks that wait in line for one, those that have waited longest first
 	Seen      scripts.Seen                // which definitions processes have
 	Holds     scripts.Holds               // on sources, listeners and reports
 	Dead      time.Time                   // when it was listed as dead; zero: it is not listed

@@ -193,9 +193,13 @@ type wrongType string
 func (w wrongType) Error() string { return "WRONGTYPE " + string(w) }
 func (w wrongType) RedisError()   {}
 
-// steps finds the stream entries of the open steps of a job, and who has the slots of their sources.
+// steps finds the stream entries of the open steps of a job, and who has the slots of their sources and waits for one.
 func (g *gatherer) steps(ctx context.Context, s *scripts.Scripts, f *facts) (err error) {
 	f.Holders, err = once(g, "slots", func() (map[string][]scripts.Holder, error) { return g.Slots.Holders(ctx) })
+	if err != nil {
+		return err
+	}
+	f.Line, err = once(g, "line", func() (map[string][]scripts.Holder, error) { return g.Slots.Queue(ctx) })
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ var ofStep = table[*step]{
 		"limited-by-hand": func(s *step) bool { return s.limit() != nil },
 		"slots-used":      func(s *step) bool { return len(s.holders()) > 0 },
 		"has-slot":        (*step).hasSlot,
+		"in-line":         func(s *step) bool { return s.before() >= 0 },
+		"first-in-line":   func(s *step) bool { return s.before() == 0 },
 	},
 	text: map[string]func(*step) string{
 		"name":         func(s *step) string { return s.Name },
@@ -95,6 +97,7 @@ var ofStep = table[*step]{
 		"work":           (*step).work,
 		"source-error":   func(s *step) string { return text(s.away()) },
 		"slots":          func(s *step) string { return strconv.Itoa(s.source.Parallel) },
+		"line-before":    func(s *step) string { return words.Count(s.before(), "task") },
 		"slots-used":     func(s *step) string { return strconv.Itoa(len(s.holders())) },
 		"source-name":    func(s *step) string { return s.listener.Source },
 		"source-limited": func(s *step) string { return inspect.HoldText(*s.limit()) },

@@ -96,6 +96,8 @@ var phrases = map[string]rules{
 	},
 	"then": {
 		{when: "comes", says: "; the next poll is {next}"},
+		{when: "first-in-line", says: "; no task has waited longer"},
+		{when: "in-line", says: "; {line-before} came before it"},
 		{when: "unseen", says: "; at least {stream-searched} {others} are ahead of it in {stream}"},
 		{when: "unread ahead", says: "; {before-it} ahead of it in {stream}"},
 	},

@@ -247,6 +247,8 @@ var beforeTheStart = map[string]meaning{
 	"slots taken, behind many":           {querying(unsearched("a"), slots(1, "7")), KindNoSlot, "at least 10,000 tasks are ahead of it"},
 	"slots taken, and it waits":          {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
 	"a slot was just freed":              {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
+	"slots taken, in line":               {querying(owned("a", time.Second), slots(1, "7"), line("3", "4", "1", "5")), KindNoSlot, "by job 7; 2 tasks came before it"},
+	"slots taken, next":                  {querying(owned("a", time.Second), slots(1, "7"), line("1", "5")), KindNoSlot, "by job 7; no task has waited longer"},
 	"its slot, in work":                  {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
 	"a slot, and many":                   {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},
 	"slots of an API":                    {querying(reads("http"), entered("a", 0, "", 0), slots(1, "7")), KindNoSlot, "API v: all 1 that apis.v.parallel allows"},
@@ -403,6 +405,16 @@ func slots(limit int, ids ...string) change {
 			for _, id := range ids {
 				f.Holders[source] = append(f.Holders[source], scripts.Holder{ID: id, Attempt: 2, Listener: "a"})
 			}
+		}
+	}
+}
+
+// line has tasks of jobs that wait for a slot of database da.
+func line(ids ...string) change {
+	return func(f *facts) {
+		f.Line = map[string][]scripts.Holder{}
+		for _, id := range ids {
+			f.Line["da"] = append(f.Line["da"], scripts.Holder{ID: id, Attempt: 2, Listener: "a"})
 		}
 	}
 }

@@ -83,11 +83,15 @@ func (s *step) pausedTitle() string {
 func (s *step) holders() []scripts.Holder { return s.Holders[s.listener.Source] }
 
 // hasSlot reports whether the step has a slot of its source.
-func (s *step) hasSlot() bool {
-	return slices.ContainsFunc(s.holders(), func(h scripts.Holder) bool {
-		return h.ID == s.ID && h.Attempt == s.Job.Attempt && h.Listener == s.Name
-	})
+func (s *step) hasSlot() bool { return slices.ContainsFunc(s.holders(), s.is) }
+
+// is reports whether a task is this step.
+func (s *step) is(h scripts.Holder) bool {
+	return h.ID == s.ID && h.Attempt == s.Job.Attempt && h.Listener == s.Name
 }
+
+// before returns how many tasks have waited longer for a slot of the source; -1: the step does not wait in line.
+func (s *step) before() int { return slices.IndexFunc(s.Line[s.listener.Source], s.is) }
 
 // maxHolders is the maximum number of jobs that have a slot and are named.
 const maxHolders = 5

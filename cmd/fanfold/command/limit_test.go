@@ -122,6 +122,16 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 	s.because(waiting, why.KindNoRoom, "at most 3 of them run at once")
 	s.must("why "+waiting, "fanfold limit report two reset: the limit was set ")
 	holder := strings.Split(s.Redis.ZRange(t.Context(), keys.Slots("db"), 0, 0).Val()[0], "/")[0]
+	s.Eventually("the others say who has waited longer", func() bool {
+		said := ""
+		for _, id := range ids {
+			out, _ := s.fanfold("why", id)
+			said += out
+		}
+		const headline = `(?m)^It waits .*; `
+		return len(regexp.MustCompile(headline+"no task has waited longer$").FindAllString(said, -1)) == 1 &&
+			len(regexp.MustCompile(headline+"1 task came before it$").FindAllString(said, -1)) == 1
+	})
 	for _, id := range ids {
 		if id != holder && s.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
 			s.because(id, why.KindNoSlot, "all 1 that fanfold limit allows are taken, by job "+holder)
