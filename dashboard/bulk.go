@@ -24,6 +24,7 @@ type bulkChange struct {
 	Verb string // on its button
 	noun string // what a row is
 	text string // what happens, after the number of rows
+	past string // what it did to a row; empty: done
 	undo string // name of the change that takes it back; empty: none does
 	do   func(ctx context.Context, o *operate.Operator, key string) error
 	// of returns the jobs of a row, which change instead of it; nil: rows themselves change.
@@ -37,14 +38,14 @@ var bulkChanges = map[string][]bulkChange{
 		text: "Each job ends, and its record becomes CANCELLED.",
 	}},
 	"records": {{
-		Name: "records/retry", Verb: "Run again", noun: "job", do: retryJob,
+		Name: "records/retry", Verb: "Run again", noun: "job", do: retryJob, past: ranAgain,
 		text: "Each job that has ended starts its next attempt, and its file is deleted when that ends.",
 	}, {
 		Name: "records/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
 		text: "Each job that has not ended ends, and its record becomes CANCELLED.",
 	}},
 	"dead": {{
-		Name: "dead/retry", Verb: "Run again", noun: "job", do: retryJob,
+		Name: "dead/retry", Verb: "Run again", noun: "job", do: retryJob, past: ranAgain,
 		text: "Each job starts its next attempt, which queries its sources again.",
 	}, {
 		Name: "dead/discard", Verb: "Discard", noun: "job", do: discard,
@@ -224,7 +225,7 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 	keys, user := r.PostForm["row"], access.Of(ctx).Name
 	rows := words.Count(len(keys), change.noun)
 	access.Note(ctx, "change", change.Name, "rows", len(keys))
-	one := sweep{What: change.Verb, Group: rows, Noun: change.noun, Page: view.Path, Of: len(keys)}
+	one := sweep{What: change.Verb, Past: change.past, Group: rows, Noun: change.noun, Page: view.Path, Of: len(keys)}
 	err = b.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
 		swept := operate.Swept{Left: map[string]int{}}
 		for _, key := range keys {

@@ -452,7 +452,7 @@ func TestDashboard(t *testing.T) {
 	oncall.sees("Each job starts its next attempt")
 	oncall.check("confirm")
 	oncall.click("button[value='yes']")
-	oncall.sees("3 jobs done")
+	oncall.sees("3 jobs run again")
 	oncall.sees("There are no dead jobs.")
 
 	// While updates are paused, the page does not change.
