@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/web/form"
 )
@@ -115,7 +116,7 @@ func (c changes) hurry(ctx context.Context, r *http.Request) (outcome, error) {
 }
 
 // pagesOf are the pages that show what can be paused, by its kind.
-var pagesOf = map[string]string{"source": "/listeners", "listener": "/listeners", "report": "/reports"}
+var pagesOf = map[string]string{"source": "/sources", "listener": "/listeners", "report": "/reports"}
 
 // titled returns a word with a capital letter.
 func titled(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
@@ -156,6 +157,13 @@ func (c changes) resume(kind string) func(ctx context.Context, r *http.Request) 
 	}
 }
 
+// explain sets the reason of the pause of a source.
+func (c changes) explain(ctx context.Context, r *http.Request) (outcome, error) {
+	name := r.PathValue("name")
+	err := c.operate.Pauses.Explain(ctx, scripts.PausedSource(name), r.PostFormValue("reason"))
+	return outcome{message: "The reason of the pause of source " + name + " is changed.", page: pagesOf["source"]}, err
+}
+
 // limit makes the change that limits something; an empty limit is that of the configuration.
 func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
 	return func(ctx context.Context, r *http.Request) (outcome, error) {
@@ -177,7 +185,7 @@ func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (
 			_, err = c.operate.Limits.Set(ctx, kind+"/"+name, n, terms)
 		}
 		o.message = fmt.Sprintf("%s %s is limited to %d. What runs continues.", titled(kind), name, n)
-		return o, c.again(r, setLimit(kind, name).To, err)
+		return o, c.again(r, setLimit(kind, name, false)[0].To, err)
 	}
 }
 

@@ -27,12 +27,17 @@ type heat struct {
 
 // heatRow is a source of the heat map.
 type heatRow struct {
-	Name  string
-	Slots string
-	State []chip
-	Text  string // of the whole time
-	Cells []area
-	Bars  []curve // a path for every level
+	Name   string
+	Slots  string
+	State  []chip
+	Pause  string // since when it is paused, by whom, until when and why; empty: it is not
+	Reason string // of the pause
+	Limit  string // as Pause, of the limit that people have set
+	Pauses []act  // the buttons that pause or resume it
+	Limits []act
+	Text   string // of the whole time
+	Cells  []area
+	Bars   []curve // a path for every level
 }
 
 // heatWidth and heatHeight are those of the cells of a row.
@@ -97,8 +102,17 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 	var rows []sourceSlot
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		row := heatRow{Name: name, Slots: "no limit", State: sourceState(s, name, sources[name])}
-		if n, _ := limit(p.o, s, scripts.PausedSource(name), p.o.Bounds[name].Parallel); n > 0 {
+		n, limited := limit(p.o, s, scripts.PausedSource(name), p.o.Bounds[name].Parallel)
+		if row.Limit = limited; n > 0 {
 			row.Slots = fmt.Sprintf("%d of %d", len(s.Holders[name]), n)
+		}
+		row.Pauses, row.Limits = pauseFor(name), setLimit("source", name, limited != "")
+		for _, one := range s.Pauses {
+			if one.What == scripts.PausedSource(name) {
+				row.State = append(row.State, pausedChip(true)...)
+				row.Pause, row.Reason = p.o.Inspect.Pauses.Text(one), one.Reason
+				row.Pauses = []act{pauseOrResume("source", name, true)}
+			}
 		}
 		var slots []sourceSlot
 		sum := tried()
