@@ -96,7 +96,7 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 		v.Values = append(v.Values, link{m.title, "/sources?" + q.Encode(), m.name == shown.name})
 	}
 	v.Levels = shown.levels
-	sources := p.listeners()
+	sources := listenersOf(p.o)
 	x := across{all[0].From, time.Duration(len(all)) * of.cell, 0, heatWidth}
 	v.Ticks = x.ticks(of)
 	var rows []sourceSlot
@@ -139,10 +139,10 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 	return "Sources", v, nil
 }
 
-// listeners returns the listeners of every source.
-func (p talliedPages) listeners() map[string][]string {
+// listenersOf returns the listeners of every source.
+func listenersOf(o Options) map[string][]string {
 	all := map[string][]string{}
-	for _, r := range p.o.Inspect.Config.Reports {
+	for _, r := range o.Inspect.Config.Reports {
 		for _, l := range r.Listeners() {
 			if l.Source != "" && !slices.Contains(all[l.Source], l.Name) {
 				all[l.Source] = append(all[l.Source], l.Name)
