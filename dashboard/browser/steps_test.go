@@ -122,7 +122,11 @@ func TestPauseInTwoSteps(t *testing.T) {
 		}
 
 		oncall.overview()
-		oncall.step("nav a[href$='/sources']")
+		has(`Paused\s+database db by oncall until \d\d:\d\d`)
+		if long == "1h" {
+			oncall.check("overview-paused")
+		}
+		oncall.step("#health a[href$='/sources#source-db']")
 		oncall.step(row + "form[action$='/resume'] button")
 		oncall.sees("Source db is resumed.")
 		oncall.within(2, "a resume")

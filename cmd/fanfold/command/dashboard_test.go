@@ -94,7 +94,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {
 		t.Fatal(out)
 	}
-	has("/", "listener/broken")
+	has("/", `<a href="/listeners?only=broken">listener broken</a>`)
 	has("/listeners", "paused")
 	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
