@@ -61,13 +61,18 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		path, query, ok := strings.Cut(what.page, "?")
-		if ok {
-			query += "&"
-		}
-		query += "message=" + d.messages.keep(what.message, what.undo)
-		http.Redirect(w, r, d.o.Path+path+"?"+query, http.StatusSeeOther)
+		d.show(w, r, what)
 	})
+}
+
+// show redirects to the page that shows an outcome.
+func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, what outcome) {
+	path, query, ok := strings.Cut(what.page, "?")
+	if ok {
+		query += "&"
+	}
+	query += "message=" + d.messages.keep(what.message, what.undo)
+	http.Redirect(w, r, d.o.Path+path+"?"+query, http.StatusSeeOther)
 }
 
 // changes makes the changes of forms, and asks before some of them.
@@ -81,11 +86,7 @@ func (c changes) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	reason := cancelReason
-	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
-		reason += ": " + report.ShortenTo(why, 200)
-	}
-	result, err := c.operate.Jobs.Cancel(ctx, id, reason)
+	result, err := c.operate.Jobs.Cancel(ctx, id, reasonOf(r))
 	return outcome{message: "Job " + id + ": " + result + ".", page: "/jobs/" + id}, err
 }
 

@@ -22,7 +22,8 @@ type question struct {
 	Back   string // path of the page that it came from
 	Button string
 	DryRun bool  // it can be tried without a change
-	Terms  bool  // it asks for a reason, and for how long
+	Reason bool  // it asks for a reason
+	Terms  bool  // it asks for how long
 	Limit  bool  // it asks for a limit
 	Other  []act // other changes of the same
 	Fields []field
@@ -86,7 +87,8 @@ func (c changes) confirmHold(s *sample, q question) (string, any, error) {
 		return "", nil, errNotFound
 	}
 	check := c.operate.Pauses.Check
-	switch q.Terms = true; what {
+	q.Reason, q.Terms = true, true
+	switch what {
 	case "pause":
 		q.Text, q.Button = "What runs continues; nothing new starts.", "Pause "+kind+" "+name
 	case "limit":
