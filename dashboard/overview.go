@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // listPages makes the pages that show what the samples contain.
@@ -28,7 +29,7 @@ type overview struct {
 type held struct {
 	Title string // what is held
 	To    string // path of the row that can end it
-	Text  string // the limit, by whom and until when
+	Text  string // the limit, by whom, until when and why
 }
 
 func (l listPages) overview(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
@@ -36,16 +37,16 @@ func (l listPages) overview(_ context.Context, _ *http.Request, s *sample) (stri
 	v := overview{NoWorkers: l.noWorkers(s), Charts: drawn}
 	now := time.Now()
 	for _, one := range s.Pauses {
-		v.Paused = append(v.Paused, l.held(one.What, "", one.Who, one.Until, now))
+		v.Paused = append(v.Paused, l.held(one.What, "", one.Stored, now))
 	}
 	for _, one := range s.Limits {
-		v.Limited = append(v.Limited, l.held(one.What, "to "+count(one.Limit), one.Who, one.Until, now))
+		v.Limited = append(v.Limited, l.held(one.What, "to "+count(one.Limit), one.Stored, now))
 	}
 	return "Overview", v, nil
 }
 
 // held returns a hold of what scripts.PausedSource, PausedListener or PausedReport names.
-func (l listPages) held(what, text, who string, until *time.Time, now time.Time) held {
+func (l listPages) held(what, text string, of scripts.Hold, now time.Time) held {
 	kind, name, _ := strings.Cut(what, "/")
 	one := held{
 		Title: inspect.HoldTitle(l.o.Inspect.Config.Sources, what),
@@ -54,16 +55,19 @@ func (l listPages) held(what, text, who string, until *time.Time, now time.Time)
 	if kind == "source" {
 		one.To = pagesOf[kind] + "#source-" + url.QueryEscape(name)
 	}
-	if who != "" {
-		text += " by " + who
+	if of.Who != "" {
+		text += " by " + of.Who
 	}
 	switch {
-	case until == nil:
+	case of.Until.IsZero():
 		text += ", without an end"
-	case until.Sub(now) < day:
-		text += " until " + until.Local().Format("15:04")
+	case of.Until.Sub(now) < day:
+		text += " until " + of.Until.Local().Format("15:04")
 	default:
-		text += " until " + until.Local().Format("2006-01-02 15:04")
+		text += " until " + of.Until.Local().Format("2006-01-02 15:04")
+	}
+	if of.Reason != "" {
+		text += ": " + of.Reason
 	}
 	one.Text = strings.TrimLeft(text, " ,")
 	return one
