@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -24,27 +25,33 @@ type bulkChange struct {
 	Verb string // on its button
 	noun string // what a row is
 	text string // what happens, after the number of rows
+	past string // what it did to a row; empty: done
 	undo string // name of the change that takes it back; empty: none does
-	do   func(ctx context.Context, o *operate.Operator, key string) error
+	do   rowChange
+	// because makes do of the reason that the question asks for; nil: it asks for none.
+	because func(reason string) rowChange
 	// of returns the jobs of a row, which change instead of it; nil: rows themselves change.
 	of func(inspect.Flood) []string
 }
 
+// rowChange changes the row with a key.
+type rowChange func(ctx context.Context, o *operate.Operator, key string) error
+
 // bulkChanges are the changes of the rows of every table, by the name of the table.
 var bulkChanges = map[string][]bulkChange{
 	"running": {{
-		Name: "jobs/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
+		Name: "jobs/cancel", Verb: "Cancel", noun: "job", because: cancelJob,
 		text: "Each job ends, and its record becomes CANCELLED.",
 	}},
 	"records": {{
-		Name: "records/retry", Verb: "Run again", noun: "job", do: retryJob,
+		Name: "records/retry", Verb: "Run again", noun: "job", do: retryJob, past: ranAgain,
 		text: "Each job that has ended starts its next attempt, and its file is deleted when that ends.",
 	}, {
-		Name: "records/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
+		Name: "records/cancel", Verb: "Cancel", noun: "job", because: cancelJob,
 		text: "Each job that has not ended ends, and its record becomes CANCELLED.",
 	}},
 	"dead": {{
-		Name: "dead/retry", Verb: "Run again", noun: "job", do: retryJob,
+		Name: "dead/retry", Verb: "Run again", noun: "job", do: retryJob, past: ranAgain,
 		text: "Each job starts its next attempt, which queries its sources again.",
 	}, {
 		Name: "dead/discard", Verb: "Discard", noun: "job", do: discard,
@@ -79,7 +86,7 @@ var bulkChanges = map[string][]bulkChange{
 		text: "They fire when they are due.",
 	}},
 	"floods": {{
-		Name: "floods/cancel", Verb: "Cancel", noun: "job", do: cancelJob,
+		Name: "floods/cancel", Verb: "Cancel", noun: "job", because: cancelJob,
 		of:   func(f inspect.Flood) []string { return slices.Concat(f.Queued, f.Runs) },
 		text: "Each job that waits or runs ends, and its record becomes CANCELLED.",
 	}, {
@@ -153,7 +160,7 @@ func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any,
 	if err != nil {
 		return "", nil, err
 	}
-	keys, more := r.PostForm["row"], ""
+	keys, more, none := r.PostForm["row"], "", "Nothing was changed: select the rows first."
 	if r.PostFormValue("all") != "" || change.of != nil {
 		content, err := b.content(ctx, r, s, back)
 		if err != nil {
@@ -162,25 +169,38 @@ func (b bulk) ask(ctx context.Context, r *http.Request, s *sample) (string, any,
 		if r.PostFormValue("all") != "" {
 			keys = keysOf(content, r.PostFormValue("table"))
 		}
-		if of, ok := content.(floods); ok && change.of != nil {
+		if of, ok := content.(floods); ok && change.of != nil && len(keys) > 0 {
+			more = of.says(keys)
+			none = "Nothing was changed: " + more
 			if keys = of.jobs(keys, change.of); len(keys) > maxBulk {
 				all := words.Count(len(keys), change.noun)
-				more = fmt.Sprintf("These are the first %s of %s. ", count(maxBulk), all)
+				more += fmt.Sprintf("These are the first %s of %s. ", count(maxBulk), all)
 				keys = keys[:maxBulk]
 			}
 		}
 	}
-	if len(keys) == 0 || len(keys) > maxBulk {
+	if len(keys) == 0 {
+		return "", nil, &unchanged{outcome{message: none, page: back.RequestURI()}}
+	}
+	if len(keys) > maxBulk {
 		return "", nil, fault.Input.New("select 1 to %s rows", count(maxBulk))
 	}
 	rows := words.Count(len(keys), change.noun)
-	q := question{Text: more + change.text, To: "/bulk", Back: back.RequestURI(), Button: change.Verb + " " + rows}
 	if len(keys) <= maxHits {
-		q.Text = strings.Join(keys, ", ") + ". " + q.Text
+		more += strings.Join(keys, ", ") + ". "
+	}
+	q := question{
+		Text: more + change.text, To: "/bulk", Back: back.RequestURI(), Button: change.Verb + " " + rows,
+		Reason: change.because != nil,
 	}
 	q.Fields = append(fieldsOf(change.Name, keys), field{"view", q.Back})
 	return change.Verb + ": " + rows + "?", q, nil
 }
+
+// unchanged is the error of a change that concerns nothing. The page that it came from says why.
+type unchanged struct{ outcome }
+
+func (u *unchanged) Error() string { return u.message }
 
 // content returns the content of a view.
 func (b bulk) content(ctx context.Context, r *http.Request, s *sample, view *url.URL) (tables, error) {
@@ -222,16 +242,19 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 		return outcome{}, err
 	}
 	keys, user := r.PostForm["row"], access.Of(ctx).Name
-	rows := words.Count(len(keys), change.noun)
+	rows, do := words.Count(len(keys), change.noun), change.do
+	if change.because != nil {
+		do = change.because(reasonOf(r))
+	}
 	access.Note(ctx, "change", change.Name, "rows", len(keys))
-	one := sweep{What: change.Verb, Group: rows, Noun: change.noun, Page: view.Path, Of: len(keys)}
+	one := sweep{What: change.Verb, Past: change.past, Group: rows, Noun: change.noun, Page: view.Path, Of: len(keys)}
 	err = b.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
 		swept := operate.Swept{Left: map[string]int{}}
 		for _, key := range keys {
 			if ctx.Err() != nil {
 				return swept, context.Cause(ctx)
 			}
-			if err := change.do(ctx, b.o.Operate, key); err != nil {
+			if err := do(ctx, b.o.Operate, key); err != nil {
 				swept.Left[strings.ReplaceAll(err.Error(), key, "it")]++
 			} else {
 				swept.Done++
@@ -255,9 +278,19 @@ func (b bulk) change(ctx context.Context, r *http.Request) (outcome, error) {
 // records than acts.
 const cancelReason = "cancelled in the dashboard"
 
-func cancelJob(ctx context.Context, o *operate.Operator, id string) error {
-	_, err := o.Jobs.Cancel(ctx, id, cancelReason)
-	return err
+// reasonOf is the reason of a cancellation, with what the person has typed.
+func reasonOf(r *http.Request) string {
+	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
+		return cancelReason + ": " + report.ShortenTo(why, 200)
+	}
+	return cancelReason
+}
+
+func cancelJob(reason string) rowChange {
+	return func(ctx context.Context, o *operate.Operator, id string) error {
+		_, err := o.Jobs.Cancel(ctx, id, reason)
+		return err
+	}
 }
 
 func retryJob(ctx context.Context, o *operate.Operator, id string) error {

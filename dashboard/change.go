@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/fanfold/fanfold/web/form"
 )
@@ -60,13 +61,18 @@ func (d *Dashboard) change(do func(ctx context.Context, r *http.Request) (outcom
 		limited, cancel := context.WithTimeout(ctx, refreshTimeout)
 		defer cancel()
 		d.sampler.refresh(limited)
-		path, query, ok := strings.Cut(what.page, "?")
-		if ok {
-			query += "&"
-		}
-		query += "message=" + d.messages.keep(what.message, what.undo)
-		http.Redirect(w, r, d.o.Path+path+"?"+query, http.StatusSeeOther)
+		d.show(w, r, what)
 	})
+}
+
+// show redirects to the page that shows an outcome.
+func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, what outcome) {
+	path, query, ok := strings.Cut(what.page, "?")
+	if ok {
+		query += "&"
+	}
+	query += "message=" + d.messages.keep(what.message, what.undo)
+	http.Redirect(w, r, d.o.Path+path+"?"+query, http.StatusSeeOther)
 }
 
 // changes makes the changes of forms, and asks before some of them.
@@ -80,11 +86,7 @@ func (c changes) cancel(ctx context.Context, r *http.Request) (outcome, error) {
 	if err := operate.CheckID(id); err != nil {
 		return outcome{}, err
 	}
-	reason := cancelReason
-	if why := strings.TrimSpace(r.PostFormValue("reason")); why != "" {
-		reason += ": " + report.ShortenTo(why, 200)
-	}
-	result, err := c.operate.Jobs.Cancel(ctx, id, reason)
+	result, err := c.operate.Jobs.Cancel(ctx, id, reasonOf(r))
 	return outcome{message: "Job " + id + ": " + result + ".", page: "/jobs/" + id}, err
 }
 
@@ -115,7 +117,7 @@ func (c changes) hurry(ctx context.Context, r *http.Request) (outcome, error) {
 }
 
 // pagesOf are the pages that show what can be paused, by its kind.
-var pagesOf = map[string]string{"source": "/listeners", "listener": "/listeners", "report": "/reports"}
+var pagesOf = map[string]string{"source": "/sources", "listener": "/listeners", "report": "/reports"}
 
 // titled returns a word with a capital letter.
 func titled(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
@@ -156,6 +158,13 @@ func (c changes) resume(kind string) func(ctx context.Context, r *http.Request) 
 	}
 }
 
+// explain sets the reason of the pause of a source.
+func (c changes) explain(ctx context.Context, r *http.Request) (outcome, error) {
+	name := r.PathValue("name")
+	err := c.operate.Pauses.Explain(ctx, scripts.PausedSource(name), r.PostFormValue("reason"))
+	return outcome{message: "The reason of the pause of source " + name + " is changed.", page: pagesOf["source"]}, err
+}
+
 // limit makes the change that limits something; an empty limit is that of the configuration.
 func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (outcome, error) {
 	return func(ctx context.Context, r *http.Request) (outcome, error) {
@@ -177,7 +186,7 @@ func (c changes) limit(kind string) func(ctx context.Context, r *http.Request) (
 			_, err = c.operate.Limits.Set(ctx, kind+"/"+name, n, terms)
 		}
 		o.message = fmt.Sprintf("%s %s is limited to %d. What runs continues.", titled(kind), name, n)
-		return o, c.again(r, setLimit(kind, name).To, err)
+		return o, c.again(r, setLimit(kind, name, false)[0].To, err)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/moment"
 )
@@ -19,9 +21,11 @@ type question struct {
 	To     string // path of the change
 	Back   string // path of the page that it came from
 	Button string
-	DryRun bool // it can be tried without a change
-	Terms  bool // it asks for a reason, and for how long
-	Limit  bool // it asks for a limit
+	DryRun bool  // it can be tried without a change
+	Reason bool  // it asks for a reason
+	Terms  bool  // it asks for how long
+	Limit  bool  // it asks for a limit
+	Other  []act // other changes of the same
 	Fields []field
 	Sent   url.Values // what was typed into a form that is asked again
 	Wrong  string     // why it is; empty: it was not sent
@@ -66,7 +70,7 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 		q.Text, q.Back = "Timer "+name+" is removed. It does not fire.", "/due"
 		err = c.operate.Timers.Exists(ctx, name)
 	default:
-		return c.confirmHold(q)
+		return c.confirmHold(s, q)
 	}
 	if err != nil {
 		return "", nil, err
@@ -76,19 +80,23 @@ func (c changes) confirm(ctx context.Context, r *http.Request, s *sample) (strin
 }
 
 // confirmHold asks for the terms of a pause of /sources/NAME/pause, of a limit of /sources/NAME/limit, and so on.
-func (c changes) confirmHold(q question) (string, any, error) {
+func (c changes) confirmHold(s *sample, q question) (string, any, error) {
 	path, what := path.Split(strings.TrimPrefix(q.To, "/"))
 	kind, name, _ := strings.Cut(strings.TrimSuffix(path, "/"), "s/")
 	if q.Back = pagesOf[kind]; q.Back == "" {
 		return "", nil, errNotFound
 	}
 	check := c.operate.Pauses.Check
-	switch q.Terms = true; what {
+	q.Reason, q.Terms = true, true
+	switch what {
 	case "pause":
 		q.Text, q.Button = "What runs continues; nothing new starts.", "Pause "+kind+" "+name
 	case "limit":
 		check, q.Limit = c.operate.Limits.Check, true
 		q.Text, q.Button = "What runs continues; above the limit, nothing new starts.", "Limit "+kind+" "+name
+		if slices.ContainsFunc(s.Limits, func(one inspect.Limit) bool { return one.What == kind+"/"+name }) {
+			q.Other = setLimit(kind, name, true)[1:]
+		}
 	default:
 		return "", nil, errNotFound
 	}
@@ -110,7 +118,8 @@ func (c changes) again(r *http.Request, to string, err error) error {
 	if !errors.Is(err, fault.Input) {
 		return err
 	}
-	title, asked, unknown := c.confirmHold(question{To: to, Sent: r.PostForm, Wrong: err.Error()})
+	q := question{To: to, Sent: r.PostForm, Wrong: err.Error()}
+	title, asked, unknown := c.confirmHold(c.dead.sampler.latest(r.Context()), q)
 	if unknown != nil {
 		return unknown
 	}

@@ -111,6 +111,8 @@ func New(o Options) *Dashboard {
 	for _, kind := range []string{"source", "report"} {
 		mux.Handle("POST /"+kind+"s/{name}/limit", d.change(changes.limit(kind)))
 	}
+	mux.Handle("POST /sources/{name}/reason", d.change(changes.explain))
+	mux.Handle("POST /reports/{name}/retry", d.change(d.dead.retryReport))
 	mux.Handle("POST /reports/{name}/run", d.change(changes.run))
 	mux.Handle("POST /due/delayed", d.change(changes.delayed))
 	mux.Handle("POST /due/timers", d.change(changes.timer))

@@ -354,7 +354,7 @@ func TestLastNoon(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 3*60*60)
 	for hour, want := range map[int]string{3: "2024-02-29T09:00:00.000Z since yesterday noon", 12: "2024-03-01T09:00:00.000Z since noon", 23: "2024-03-01T09:00:00.000Z since noon"} {
-		if noon, text := lastNoon(time.Date(2024, 3, 1, hour, 0, 0, 0, zone)); noon+" "+text != want {
+		if noon, text := lastNoon(time.Date(2024, 3, 1, hour, 0, 0, 0, zone)); fieldOf(noon)+" "+text != want {
 			t.Errorf("at %d: %s %s", hour, noon, text)
 		}
 	}

@@ -29,12 +29,15 @@ type deadPages struct {
 // dead is the content of the page of dead jobs.
 type dead struct {
 	Since, Until string // the filter, by the time of failure
+	Report       string // and by report; empty: all
+	Reports      []string
 	Midnight     string // the start of today
 	Noon         string // the last one
 	SinceNoon    string // the text of its link
 	Wrong        string // what is wrong with it; empty: nothing
 	Key          string // of the group whose jobs are shown; empty: the groups are
 	What         string // the report and the reason of the group
+	ByReport     table
 	Table        table
 	Total        int // length of the list in Redis
 }
@@ -59,19 +62,35 @@ func (v dead) refused() bool { return v.Wrong != "" }
 
 func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string, any, error) {
 	v := dead{
-		Since: r.FormValue("since"), Until: r.FormValue("until"), Key: r.FormValue("group"),
+		Since: r.FormValue("since"), Until: r.FormValue("until"),
+		Report: r.FormValue("report"), Key: r.FormValue("group"),
 		Total: int(s.Figures.Of("jobs_dead", "")),
 	}
 	now := time.Now()
 	year, month, day := now.Date()
 	v.Midnight = fieldOf(time.Date(year, month, day, 0, 0, 0, 0, time.Local))
-	v.Noon, v.SinceNoon = lastNoon(now)
+	noon, since := lastNoon(now)
+	v.Noon, v.SinceNoon = fieldOf(noon), since
+	failed := failuresOf(s.Dead, noon)
+	for _, f := range failed {
+		v.Reports = append(v.Reports, f.Report)
+	}
+	if v.Report != "" {
+		v.Reports = append(v.Reports, v.Report)
+	}
+	slices.Sort(v.Reports)
+	v.Reports = slices.Compact(v.Reports)
+	of := func(report string) bool { return v.Report != "" && report != v.Report }
+	failed = slices.DeleteFunc(failed, func(f failures) bool { return of(f.Report) })
+	v.ByReport = v.failures(access.Of(r.Context()), s.DeadCut()).of(r, failed)
 	span, err := spanOf(r, now)
 	if err != nil {
 		v.Wrong = err.Error()
 		return "Dead jobs", v, nil
 	}
-	jobs := slices.DeleteFunc(slices.Clone(s.Dead), func(j inspect.DeadJob) bool { return !span.Has(j.When) })
+	jobs := slices.DeleteFunc(slices.Clone(s.Dead), func(j inspect.DeadJob) bool {
+		return of(j.Report) || !span.Has(j.When)
+	})
 	if v.Key != "" {
 		jobs = slices.DeleteFunc(jobs, func(j inspect.DeadJob) bool { return keyOf(j) != v.Key })
 		if len(jobs) > 0 {
@@ -86,13 +105,13 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 }
 
 // lastNoon returns the last noon in the zone of a time, and the text of its link.
-func lastNoon(now time.Time) (noon, text string) {
+func lastNoon(now time.Time) (noon time.Time, text string) {
 	year, month, day := now.Date()
 	today := time.Date(year, month, day, 12, 0, 0, 0, now.Location())
 	if now.Before(today) {
-		return fieldOf(time.Date(year, month, day-1, 12, 0, 0, 0, now.Location())), "since yesterday noon"
+		return time.Date(year, month, day-1, 12, 0, 0, 0, now.Location()), "since yesterday noon"
 	}
-	return fieldOf(today), "since noon"
+	return today, "since noon"
 }
 
 // groupsOf returns the groups of dead jobs, the largest one first.
@@ -120,7 +139,7 @@ func (d *deadPages) groups(v dead, s *sample) listing[group] {
 			{
 				key: "jobs", title: "Jobs", class: "number", order: by(func(g group) int { return g.Jobs }),
 				cell: func(g group) cell {
-					c := cell{Text: count(g.Jobs) + " ×", To: "/dead?" + v.fields(g.Key).Encode()}
+					c := cell{Text: count(g.Jobs) + " ×", To: "/dead?" + v.address(v.Report, g.Key).Encode()}
 					if s.DeadCut() {
 						c.Text = "at least " + c.Text
 					}
@@ -157,10 +176,10 @@ func (v dead) acts(g group, cut bool) []act {
 	}
 }
 
-// fields are the parameters of the page of a group.
-func (v dead) fields(group string) url.Values {
-	q := url.Values{"group": {group}}
-	for name, value := range map[string]string{"since": v.Since, "until": v.Until} {
+// address has the parameters of the page of a report, of a group, or of both.
+func (v dead) address(report, group string) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"report": report, "group": group, "since": v.Since, "until": v.Until} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -237,24 +256,24 @@ var errNoGroup = fault.NotFound.New("this group of dead jobs no longer exists: i
 
 // retry runs the jobs of a group again.
 func (d *deadPages) retry(ctx context.Context, r *http.Request) (outcome, error) {
-	return d.sweep(ctx, r, "Run again", d.o.Operate.Dead.Retry)
+	return d.sweep(ctx, r, sweep{What: "Run again", Past: ranAgain}, d.o.Operate.Dead.Retry)
 }
 
 // discard removes the jobs of a group from the list.
 func (d *deadPages) discard(ctx context.Context, r *http.Request) (outcome, error) {
-	return d.sweep(ctx, r, "Discard", d.o.Operate.Dead.Discard)
+	return d.sweep(ctx, r, sweep{What: "Discard"}, d.o.Operate.Dead.Discard)
 }
 
+// changeDead changes the selected dead jobs.
+type changeDead func(context.Context, operate.Sweep) (operate.Swept, error)
+
 // sweep starts a change of the dead jobs of a group, which the form identifies by its key.
-func (d *deadPages) sweep(
-	ctx context.Context, r *http.Request, what string,
-	change func(context.Context, operate.Sweep) (operate.Swept, error),
-) (outcome, error) {
+func (d *deadPages) sweep(ctx context.Context, r *http.Request, one sweep, change changeDead) (outcome, error) {
 	span, err := spanOf(r, time.Now())
 	if err != nil {
 		return outcome{}, err
 	}
-	one := sweep{What: what, Noun: "job", Page: "/dead", DryRun: r.PostFormValue("dry") != ""}
+	one.DryRun = r.PostFormValue("dry") != ""
 	if err := confirmed(r); err != nil && !one.DryRun {
 		return outcome{}, err
 	}
@@ -271,27 +290,37 @@ func (d *deadPages) sweep(
 	if first < 0 {
 		return outcome{}, errNoGroup
 	}
-	one.Group = describe(listed.Dead[first])
-	for _, j := range listed.Dead {
-		if inGroup(j) && !listed.DeadCut() {
-			one.Of++
+	one.Group, one.Report = describe(listed.Dead[first]), listed.Dead[first].Report
+	return d.start(ctx, one, inGroup, change)
+}
+
+// start starts a change of the dead jobs that match.
+func (d *deadPages) start(
+	ctx context.Context, one sweep, match func(inspect.DeadJob) bool, change changeDead,
+) (outcome, error) {
+	one.Noun, one.Page = "job", "/dead"
+	if listed := d.sampler.latest(ctx); !listed.DeadCut() {
+		for _, j := range listed.Dead {
+			if match(j) {
+				one.Of++
+			}
 		}
 	}
 	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
 	user := access.Of(ctx).Name
-	err = d.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
-		return change(ctx, operate.Sweep{Match: inGroup, Of: one.Group, DryRun: one.DryRun, Each: each})
+	err := d.sweeps.start(ctx, one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+		return change(ctx, operate.Sweep{Match: match, Of: one.Group, DryRun: one.DryRun, Each: each})
 	}, func(s sweep) {
-		d.o.Log.Info("dead jobs changed", "user", user, "what", what, "group", s.Group,
+		d.o.Log.Info("dead jobs changed", "user", user, "what", s.What, "group", s.Group,
 			"dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
 		d.sampler.stale.Store(true)
 		d.sampler.wakeUp()
 	})
 	if one.DryRun {
-		what += ", dry run: nothing is changed. The list below says what would be."
-		return outcome{message: what, page: "/dead"}, err
+		text := one.What + ", dry run: nothing is changed. The list below says what would be."
+		return outcome{message: text, page: "/dead"}, err
 	}
-	return outcome{message: what + ": started.", page: "/dead"}, err
+	return outcome{message: one.What + ": started.", page: "/dead"}, err
 }
 
 // deadGroup reports whether a job failed in a span and is in the group with a key.

@@ -3,10 +3,12 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -47,6 +49,7 @@ type floods struct {
 	At              time.Time // when the records were read
 	Cut             bool      // only those that changed last were
 	rows            []inspect.Flood
+	use             *inspect.Use
 }
 
 // list is the page of who floods.
@@ -77,7 +80,7 @@ func (p *floodPages) list(ctx context.Context, r *http.Request, s *sample) (stri
 	if err != nil {
 		return "Floods", nil, err
 	}
-	v.At, v.Cut = use.At, use.Cut
+	v.use, v.At, v.Cut = use, use.At, use.Cut
 	v.rows = use.Floods(s.Jobs)
 	v.Table = v.listing(r, lists[v.Param]).of(r, slices.Clone(v.rows))
 	return "Floods", v, nil
@@ -162,6 +165,21 @@ func bars[N int | int64 | float64](
 	}
 	return c
 
+}
+
+// says names some values, the reports of their jobs, and how many of these are in each state.
+func (v floods) says(values []string) string {
+	waiting := v.jobs(values, func(f inspect.Flood) []string { return f.Queued })
+	running := v.jobs(values, func(f inspect.Flood) []string { return f.Runs })
+	named := strings.Join(values, ", ")
+	if len(values) > maxHits {
+		named = words.Count(len(values), "value")
+	}
+	if reports := v.use.Reports(slices.Concat(waiting, running)); len(reports) > 0 {
+		named += " of report " + strings.Join(reports, ", ")
+	}
+	return fmt.Sprintf("%s = %s: %s, %s. ", v.Param, named, words.Count(len(waiting), "waiting job"),
+		words.Count(len(running), "running job"))
 }
 
 // jobs returns the ids of the jobs with some values, once each.

@@ -27,12 +27,17 @@ type heat struct {
 
 // heatRow is a source of the heat map.
 type heatRow struct {
-	Name  string
-	Slots string
-	State []chip
-	Text  string // of the whole time
-	Cells []area
-	Bars  []curve // a path for every level
+	Name   string
+	Slots  string
+	State  []chip
+	Pause  string // since when it is paused, by whom, until when and why; empty: it is not
+	Reason string // of the pause
+	Limit  string // as Pause, of the limit that people have set
+	Pauses []act  // the buttons that pause or resume it
+	Limits []act
+	Text   string // of the whole time
+	Cells  []area
+	Bars   []curve // a path for every level
 }
 
 // heatWidth and heatHeight are those of the cells of a row.
@@ -91,14 +96,23 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 		v.Values = append(v.Values, link{m.title, "/sources?" + q.Encode(), m.name == shown.name})
 	}
 	v.Levels = shown.levels
-	sources := p.listeners()
+	sources := listenersOf(p.o)
 	x := across{all[0].From, time.Duration(len(all)) * of.cell, 0, heatWidth}
 	v.Ticks = x.ticks(of)
 	var rows []sourceSlot
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		row := heatRow{Name: name, Slots: "no limit", State: sourceState(s, name, sources[name])}
-		if n, _ := limit(p.o, s, scripts.PausedSource(name), p.o.Bounds[name].Parallel); n > 0 {
+		n, limited := limit(p.o, s, scripts.PausedSource(name), p.o.Bounds[name].Parallel)
+		if row.Limit = limited; n > 0 {
 			row.Slots = fmt.Sprintf("%d of %d", len(s.Holders[name]), n)
+		}
+		row.Pauses, row.Limits = pauseFor(name), setLimit("source", name, limited != "")
+		for _, one := range s.Pauses {
+			if one.What == scripts.PausedSource(name) {
+				row.State = append(row.State, pausedChip(true)...)
+				row.Pause, row.Reason = p.o.Inspect.Pauses.Text(one), one.Reason
+				row.Pauses = []act{pauseOrResume("source", name, true)}
+			}
 		}
 		var slots []sourceSlot
 		sum := tried()
@@ -125,10 +139,10 @@ func (p talliedPages) sources(ctx context.Context, r *http.Request, s *sample) (
 	return "Sources", v, nil
 }
 
-// listeners returns the listeners of every source.
-func (p talliedPages) listeners() map[string][]string {
+// listenersOf returns the listeners of every source.
+func listenersOf(o Options) map[string][]string {
 	all := map[string][]string{}
-	for _, r := range p.o.Inspect.Config.Reports {
+	for _, r := range o.Inspect.Config.Reports {
 		for _, l := range r.Listeners() {
 			if l.Source != "" && !slices.Contains(all[l.Source], l.Name) {
 				all[l.Source] = append(all[l.Source], l.Name)

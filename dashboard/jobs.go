@@ -86,8 +86,8 @@ func (p *jobPages) list(ctx context.Context, r *http.Request, s *sample) (string
 		return v.Query == "" || strings.HasPrefix(j.ID, v.Query) || j.Report == v.Query ||
 			slices.Contains(j.Open, v.Query)
 	}
-	if name, value, ok := strings.Cut(v.Query, "="); ok && name != "" {
-		found, err := p.matches.Get(ctx, parameter{name, value})
+	if of, ok := parameterOf(v.Query); ok {
+		found, err := p.matches.Get(ctx, of)
 		if err := cmp.Or(err, found.err); err != nil {
 			return "Jobs", nil, err
 		}

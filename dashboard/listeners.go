@@ -142,9 +142,14 @@ func limit(o Options, s *sample, what string, configured int) (n int, text strin
 	return configured, ""
 }
 
-// setLimit is the button that limits a source or a report.
-func setLimit(kind, name string) act {
-	return act{Label: "Limit …", Of: name, To: "/" + kind + "s/" + name + "/limit", Asks: true}
+// setLimit are the buttons that limit a source or a report, and that end the limit that people have set.
+func setLimit(kind, name string, limited bool) []act {
+	to := "/" + kind + "s/" + name + "/limit"
+	acts := []act{{Label: "Limit …", Of: name, To: to, Asks: true}}
+	if limited {
+		acts = append(acts, act{Label: "End limit", Of: "of " + name, To: to})
+	}
+	return acts
 }
 
 // pauseOrResume is the button that pauses or resumes a source, a listener or a report.
@@ -153,6 +158,23 @@ func pauseOrResume(kind, name string, paused bool) act {
 		return act{Label: "Resume", Of: name, To: "/" + kind + "s/" + name + "/resume"}
 	}
 	return act{Label: "Pause …", Of: name, To: "/" + kind + "s/" + name + "/pause", Asks: true}
+}
+
+// holds are the buttons that pause or resume, and limit, a source or a report.
+func holds(kind, name string, paused, limited bool) []act {
+	return append([]act{pauseOrResume(kind, name, paused)}, setLimit(kind, name, limited)...)
+}
+
+// pauseFor are the buttons that pause a source at once, and the one to the form of any other pause.
+func pauseFor(name string) (acts []act) {
+	other := pauseOrResume("source", name, false)
+	for _, long := range []struct{ label, length string }{{"30 min", "30m"}, {"1 h", "1h"}, {"2 h", "2h"}} {
+		acts = append(acts, act{
+			Label: long.label, Of: "pause " + name, To: other.To, Fields: []field{{"for", long.length}},
+		})
+	}
+	other.Label, other.Of = "…", "Pause "+name+" for another time, or with a reason"
+	return append(acts, other)
 }
 
 // sourceRow is a source on the page of listeners.
@@ -251,7 +273,7 @@ func sourceTable(now time.Time) listing[sourceRow] {
 		},
 		counted("failed", "Failed tries", func(s sourceRow) int64 { return s.Failed }),
 		{key: "change", title: "Change", operator: true, cell: func(s sourceRow) cell {
-			return cell{Acts: []act{pauseOrResume("source", s.Name, s.Pause != ""), setLimit("source", s.Name)}}
+			return cell{Acts: holds("source", s.Name, s.Pause != "", s.Limit != "")}
 		}},
 	}
 	return all

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/record"
@@ -18,6 +19,16 @@ const (
 
 // parameter is the name and the value of a parameter.
 type parameter struct{ name, value string }
+
+// parameterOf parses name=value, also with spaces around the =.
+func parameterOf(text string) (of parameter, ok bool) {
+	name, value, ok := strings.Cut(text, "=")
+	of = parameter{strings.TrimSpace(name), strings.TrimSpace(value)}
+	return of, ok && of.name != ""
+}
+
+// String is the inverse of parameterOf.
+func (p parameter) String() string { return p.name + "=" + p.value }
 
 // match has the ids of the running jobs with a parameter: the maxMatches whose records were changed last. It is
 // cached, also an error, because every live update asks for it.

@@ -61,7 +61,12 @@ func (d *Dashboard) page(name string, content contentFunc) http.Handler {
 		defer cancel()
 		v := d.view(ctx, r, name)
 		var err error
-		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
+		v.Title, v.Content, err = content(ctx, r, v.sample)
+		if none, ok := errors.AsType[*unchanged](err); ok {
+			d.show(w, r, none.outcome)
+			return
+		}
+		if err != nil {
 			d.fail(w, r, v, "This page cannot be shown", err)
 			return
 		}

@@ -83,7 +83,7 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 			of.Status = s
 		}
 	}
-	name, value, ok := strings.Cut(v.Param, "=")
+	param, ok := parameterOf(v.Param)
 	switch {
 	case v.ID != "" && !report.ValidID(v.ID):
 		v.Wrong = "Id: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -."
@@ -91,14 +91,14 @@ func (p recordPages) list(ctx context.Context, r *http.Request, _ *sample) (stri
 		v.Wrong = "Status: " + report.Shorten(v.Status) + " is not one of " + strings.Join(v.Statuses, ", ") + "."
 	case len(v.Param) > maxParam:
 		v.Wrong = fmt.Sprintf("Parameter: it has more than %d bytes.", maxParam)
-	case v.Param != "" && (!ok || name == ""):
+	case v.Param != "" && !ok:
 		v.Wrong = "Parameter " + report.Shorten(v.Param) + ": write name=value, such as customer=17."
 	}
 	if v.Wrong != "" {
 		return "Records", v, nil
 	}
 	if v.Param != "" {
-		of.Parameters[name] = value
+		of.Parameters[param.name] = param.value
 	}
 	var err error
 	var rows []inspect.Job

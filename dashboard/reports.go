@@ -70,7 +70,7 @@ var reportTable = listing[definition]{
 			return cell{Text: strings.Join(names, ", "), Code: true}
 		}},
 		{key: "change", title: "Change", operator: true, cell: func(d definition) cell {
-			return cell{Acts: []act{pauseOrResume("report", d.Name, d.Pause != ""), setLimit("report", d.Name)}}
+			return cell{Acts: holds("report", d.Name, d.Pause != "", d.Limit != "")}
 		}},
 	},
 }

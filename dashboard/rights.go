@@ -20,6 +20,7 @@ var own = map[string]string{
 	"GET /assets/": report.See, "GET /assets/stream.js": report.See, "GET /live": report.See, "GET /": report.See,
 	"POST /jobs/{id}/cancel": report.Operate, "POST /jobs/{id}/retry": report.Operate,
 	"POST /jobs/{id}/hurry": report.Operate, "POST /reports/{name}/run": report.Order,
+	"POST /reports/{name}/retry": report.Operate,
 }
 
 // needed is the right that a route needs. Quarantined entries have rows of data.

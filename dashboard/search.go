@@ -81,16 +81,16 @@ func (d *Dashboard) find(ctx context.Context, query string, s *sample) ([]hit, e
 	if len(query) >= minText {
 		found = append(found, d.failures(query, s, access.Of(ctx).Everywhere(report.Download))...)
 	}
-	if name, value, ok := strings.Cut(query, "="); ok && name != "" {
-		with, err := d.jobs.matches.Get(ctx, parameter{name, value})
+	if of, ok := parameterOf(query); ok {
+		with, err := d.jobs.matches.Get(ctx, of)
 		if err := cmp.Or(err, with.err); err != nil {
 			return nil, err
 		}
-		q := url.QueryEscape(query)
-		return append(found,
-			hit{Kind: "running jobs", Name: query, To: "/jobs?q=" + q, Note: words.Count(len(with.ids), "job")},
-			hit{Kind: "records", Name: query, To: "/records?param=" + q, Note: "those that changed within a day"},
-		), nil
+		name, q := of.String(), url.QueryEscape(of.String())
+		return append([]hit{
+			{Kind: "records", Name: name, To: "/records?param=" + q, Note: "in any state, changed within a day"},
+			{Kind: "running jobs", Name: name, To: "/jobs?q=" + q, Note: words.Count(len(with.ids), "job")},
+		}, found...), nil
 	}
 	if !report.ValidID(query) || slices.ContainsFunc(found, func(h hit) bool { return h.Exact }) {
 		return found, nil
@@ -102,7 +102,7 @@ func (d *Dashboard) find(ctx context.Context, query string, s *sample) ([]hit, e
 	return append(found, hit{Kind: "job", Name: query, To: "/jobs/" + query, Note: one.Why.Summary, Exact: true}), err
 }
 
-// names finds reports, listeners and timers whose names contain a text, and jobs whose ids begin with it.
+// names finds reports, listeners, sources and timers whose names contain a text, and jobs whose ids begin with it.
 func (d *Dashboard) names(query string, s *sample) (found []hit) {
 	contain := func(kind, to string, all []string) {
 		n := 0
@@ -115,6 +115,7 @@ func (d *Dashboard) names(query string, s *sample) (found []hit) {
 	}
 	contain("report", "/reports?only=", slices.Sorted(maps.Keys(d.o.Inspect.Config.Reports)))
 	contain("listener", "/listeners?only=", d.o.Listeners)
+	contain("source", "/sources#source-", slices.Sorted(maps.Keys(listenersOf(d.o))))
 	var timers []string
 	for _, t := range s.Timers {
 		timers = append(timers, t.Name)

@@ -60,16 +60,8 @@ func readSettings(ctx context.Context, o Options) settings {
 
 // connectAll connects to all sources at once. A source that was unreachable before keeps its Since.
 func connectAll(ctx context.Context, o Options, before []source) []source {
-	names := map[string]bool{}
-	for _, r := range o.Inspect.Config.Reports {
-		for _, l := range r.Listeners() {
-			if l.Source != "" {
-				names[l.Source] = true
-			}
-		}
-	}
-	all := make([]source, 0, len(names))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	var all []source
+	for _, name := range slices.Sorted(maps.Keys(listenersOf(o))) {
 		all = append(all, source{Name: name})
 	}
 	var group sync.WaitGroup

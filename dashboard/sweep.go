@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +27,9 @@ const (
 type sweep struct {
 	Number int
 	What   string // the action, as its button names it
+	Past   string // what it did to the jobs; empty: done
 	Group  string
+	Report string // of the jobs; empty: of several
 	Noun   string // what is changed
 	Page   string // path of the page that shows it
 	DryRun bool
@@ -33,6 +37,17 @@ type sweep struct {
 	operate.Swept
 	Ended bool
 	Err   string
+}
+
+// ranAgain is the Past of a retry, which only pushes jobs.
+const ranAgain = "run again"
+
+// To is the path of the page with the jobs that run again; empty: none do.
+func (s sweep) To() string {
+	if s.Past != ranAgain || s.Done == 0 {
+		return ""
+	}
+	return "/jobs?q=" + url.QueryEscape(s.Report)
 }
 
 // Measured reports whether Percent is known.
@@ -59,7 +74,7 @@ func (s sweep) Progress() string {
 	if s.DryRun {
 		parts = append(parts, words.Count(s.Would, s.Noun)+" would be changed")
 	} else {
-		parts = append(parts, words.Count(s.Done, s.Noun)+" done")
+		parts = append(parts, words.Count(s.Done, s.Noun)+" "+cmp.Or(s.Past, "done"))
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
 		parts = append(parts, words.Grouped(s.Left[why])+" unchanged: "+why)

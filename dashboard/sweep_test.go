@@ -61,7 +61,7 @@ func TestSweepOfMoreThanTheSample(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/dead/discard", strings.NewReader(url.Values{"group": {key}, "confirm": {"yes"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		begun := make(chan struct{})
-		_, err := d.dead.sweep(audit.With(t.Context(), &audit.Actor{}), r, "Discard", func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
+		_, err := d.dead.sweep(audit.With(t.Context(), &audit.Actor{}), r, sweep{What: "Discard"}, func(ctx context.Context, s operate.Sweep) (operate.Swept, error) {
 			s.Each(operate.Swept{Done: 600})
 			close(begun)
 			<-ctx.Done()

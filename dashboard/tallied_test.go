@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/aged"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/tally"
+	"github.com/google/go-cmp/cmp"
 )
 
 // tallied returns pages whose counters have these texts, by how many steps ago they are.
@@ -153,5 +155,38 @@ func TestAxes(t *testing.T) {
 		if u, ticks := durations(0, 100, highest); ticks[len(ticks)-1].Text != want || u.y(highest) < 0 {
 			t.Errorf("%v: %+v, %+v", highest, ticks, u)
 		}
+	}
+}
+
+// TestHeldSources: a row pauses its source for a time with one button. That of a paused one resumes it and has the
+// reason, and a limit that people have set ends with one button.
+func TestHeldSources(t *testing.T) {
+	t.Parallel()
+	s := &sample{
+		At: time.Now(), Pauses: []inspect.Pause{{What: "source/db", Reason: "slow"}, {What: "listener/c"}},
+		Limits: []inspect.Limit{{What: "source/api", Limit: 2}},
+	}
+	_, c, err := tallied(time.Now(), nil).sources(t.Context(), httptest.NewRequest("GET", "/sources", nil), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range c.(heat).Rows {
+		line := row.Name + " " + row.Slots + " " + row.Reason + ":"
+		for _, a := range slices.Concat(row.Pauses, row.Limits) {
+			line += " " + a.Label + " " + a.To
+			for _, f := range a.Fields {
+				line += " " + f.Name + "=" + f.Value
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"api 0 of 2 : 30 min /sources/api/pause for=30m 1 h /sources/api/pause for=1h 2 h /sources/api/pause for=2h … /sources/api/pause " +
+			"Limit … /sources/api/limit End limit /sources/api/limit",
+		"db 0 of 4 slow: Resume /sources/db/resume Limit … /sources/db/limit",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

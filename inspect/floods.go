@@ -125,6 +125,21 @@ func (u *Use) Floods(running []Running) []Flood {
 	return list
 }
 
+// Reports returns the reports of jobs, sorted.
+func (u *Use) Reports(ids []string) (all []string) {
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for _, v := range u.values {
+		if wanted[v.ID] && !slices.Contains(all, v.Report) {
+			all = append(all, v.Report)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // split returns the values of a record.
 func (u *Use) split(v record.Value) []string {
 	if v.Text == "" {

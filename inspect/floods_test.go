@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,5 +69,14 @@ func TestFloods(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || use.Cut {
 			t.Errorf("%q: %s %v", report, diff, use.Cut)
 		}
+	}
+}
+
+// TestReportsOfJobs names the reports of some jobs once each.
+func TestReportsOfJobs(t *testing.T) {
+	t.Parallel()
+	u := Use{values: []record.Value{{ID: "1", Report: "b"}, {ID: "2", Report: "a"}, {ID: "3", Report: "b"}, {ID: "4", Report: "c"}}}
+	if got := u.Reports([]string{"3", "2", "1"}); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%v", got)
 	}
 }

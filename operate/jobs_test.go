@@ -86,6 +86,15 @@ func TestPauses(t *testing.T) {
 	if b.ok(err); !again.Since.Equal(first.Since) || again.Who != "ann" || again.Reason != "slow" || left < 59*time.Minute {
 		t.Errorf("%+v, first %+v", again, first)
 	}
+	b.ok(b.Pauses.Explain(ctx, "listener/one", " its disk is full "))
+	held, err := b.all.Holds(ctx)
+	if one := held["listener/one"]; err != nil || one.Reason != "its disk is full" || one.Who != "ann" || one.Until.UnixMilli() != again.Until.UnixMilli() || !one.Since.Equal(first.Since) {
+		t.Errorf("%+v, not %+v: %v", one, again, err)
+	}
+	if acts := b.acts(); acts[len(acts)-1] != "pause reason listener/one 1: done its disk is full" {
+		t.Errorf("%q", acts)
+	}
+	b.refused(b.Pauses.Explain(ctx, "report/slow", "none"), fault.NotFound)
 	_, err = b.Pauses.Pause(ctx, "report/slow", Terms{})
 	b.ok(err)
 	source, err := b.Pauses.Pause(ctx, "source/db", Terms{Until: time.Now().Add(time.Hour)})

@@ -113,6 +113,27 @@ func (p Pauses) Pause(ctx context.Context, what string, of Terms) (pause inspect
 	return p.in.Pauses.Of(what, one), err
 }
 
+// Explain sets the reason of a pause that holds. Its start, its end and who made it stay.
+func (p Pauses) Explain(ctx context.Context, what, reason string) (err error) {
+	act, err := begin(ctx, p.in, "pause reason", what)
+	if err != nil {
+		return err
+	}
+	defer act.end(ctx, &err)
+	held, err := p.in.Scripts.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	one, ok := held.Pauses()[what]
+	if !ok {
+		return fault.NotFound.New("%s is not paused: the pause has ended", what)
+	}
+	one.Reason = report.ShortenTo(strings.TrimSpace(reason), maxReason)
+	act.more = one.Reason
+	_, err = p.in.Scripts.Hold(ctx, what, one)
+	return err
+}
+
 // Check checks that something exists and can be paused.
 func (p Pauses) Check(what string) error {
 	kind, name, _ := strings.Cut(what, "/")

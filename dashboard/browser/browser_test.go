@@ -452,7 +452,7 @@ func TestDashboard(t *testing.T) {
 	oncall.sees("Each job starts its next attempt")
 	oncall.check("confirm")
 	oncall.click("button[value='yes']")
-	oncall.sees("3 jobs done")
+	oncall.sees("3 jobs run again")
 	oncall.sees("There are no dead jobs.")
 
 	// While updates are paused, the page does not change.
@@ -553,7 +553,9 @@ func TestDashboard(t *testing.T) {
 	oncall.goTo("/reports")
 	oncall.do(chromedp.Click(chromedp.CSS("#run-tagged-withdrawals summary")), chromedp.SendKeys(chromedp.CSS("#p-tagged-withdrawals-gate"), "third"))
 	oncall.check("reports")
-	s.fanfold("pause", "report", "payments")
+	if code := eval[int](oncall, "fetch('/reports/payments/pause', {method: 'POST'}).then(r => r.status)"); code != http.StatusOK {
+		t.Errorf("a pause: %d", code)
+	}
 	watching.goTo("/reports")
 	watching.sees("paused")
 	oncall.click("#run-tagged-withdrawals button")

@@ -29,6 +29,7 @@ func TestFloodsAndFlow(t *testing.T) {
 	oncall.click("#floods tbody form button")
 	oncall.sees("Cancel: 2 jobs?")
 	oncall.sees(first + ", " + second)
+	oncall.sees("gate = first of report tagged-withdrawals: 0 waiting jobs, 2 running jobs.")
 	oncall.check("floods-confirm")
 
 	// The lanes, what people did, and an address without a page.

@@ -182,7 +182,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	for _, path := range []string{"/dead/retry", "/dead/discard"} {
 		b.does(path, 400, "was not confirmed", "group", group)
 	}
-	if _, text := page("/dead?until=1h"); strings.Contains(text, "5 ×") || !strings.Contains(text, "No dead job failed in this time.") {
+	if _, text := page("/dead?until=1h"); strings.Contains(text, "5 ×") || !strings.Contains(text, "No dead job is in this view.") {
 		t.Errorf("before an hour ago: %s", text)
 	}
 	if _, text := page("/dead?since=1h"); !strings.Contains(text, "5 ×") {
@@ -205,7 +205,13 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	b.does("/dead/retry", 200, "Run again: started.", "group", group, "confirm", "yes")
 	s.Eventually("they ran again, and are dead again", func() bool {
 		_, text := page("/dead")
-		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 5
+		return strings.Contains(text, "5 jobs run again") && has(dead[4], report.Failed, 2)() && s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 5
+	})
+	b.does("/reports/failing/retry", 400, "is neither", "since", "soon")
+	b.does("/reports/failing/retry", 200, "Run again: started.", "since", "1h")
+	s.Eventually("all of the report ran again", func() bool {
+		_, text := page("/dead")
+		return strings.Contains(text, "Retry all 5") && has(dead[4], report.Failed, 3)() && s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 5
 	})
 	b.does("/dead/discard", 200, "Discard: started.", "group", group, "confirm", "yes")
 	s.Eventually("none is listed", func() bool { return s.Redis.ZCard(t.Context(), s.Partitions.First().Keys.Dead).Val() == 0 })

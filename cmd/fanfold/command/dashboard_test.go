@@ -94,7 +94,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {
 		t.Fatal(out)
 	}
-	has("/", "listener/broken")
+	has("/", `<a href="/listeners?only=broken">listener broken</a>`)
 	has("/listeners", "paused")
 	s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Delayed, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
 	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
@@ -114,6 +114,9 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/search?q=broken", "<h1>Listeners</h1>", "Only broken")
 	has("/search?q=beep-1", "<h1>Due later</h1>", "Only beep-1")
 	has("/search?q=seconds%3D300", `<a href="/jobs?q=seconds%3D300">`, ">1 job</td>", `<a href="/records?param=seconds%3D300">`)
+	has("/search?q=seconds+%3D+300", "<tbody role=\"rowgroup\"><tr role=\"row\">\n<th class=\"name\" role=\"rowheader\" scope=\"row\" data-label=\"Name\"><a href=\"/records?param=seconds%3D300\">", `<a href="/jobs?q=seconds%3D300">`, ">1 job</td>")
+	has("/jobs?q=seconds+%3D+300", "/jobs/"+running)
+	has("/records?param=seconds+%3D+300", "/jobs/"+running)
 	has("/search?q=TALE", "dead jobs", `<a href="/dead?group=`, "1 × slow")
 	has("/search?q=be", "beep-1", "timer")
 	for _, none := range []string{"999999", "no such text", "a/b", ""} {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -94,12 +93,21 @@ func TestFloods(t *testing.T) {
 		return s.Redis.ZScore(s.Context(), delayed, waits).Val() == before+3600_000
 	})
 	ask("Cancel 4 jobs", "change", "floods/cancel", "all", "yes")
-	b.does("/bulk", 200, "started", ask("Cancel 3 jobs", "change", "floods/cancel", "row", "401")...)
+	ask("seconds = 401 of report slow: 1 waiting job, 2 running jobs.", "change", "floods/delay", "row", "401")
+	asked := ask("seconds = 401 of report slow: 1 waiting job, 2 running jobs.", "change", "floods/cancel", "row", "401")
+	b.does("/bulk", 200, "started", append(asked, "reason", "too <many>")...)
 	for _, id := range []string{runs[0], runs[1], waits} {
 		s.Eventually("it is cancelled", status(id, report.Cancelled))
 	}
 	if !status(runs[2], report.Processing)() {
 		t.Error("a job with another value was cancelled")
 	}
-	b.does("/select", 400, "select 1 to 10,000 rows", "table", "floods", "view", "/floods?param="+url.QueryEscape("seconds"), "change", "floods/cancel", "row", "none")
+	if r, err := s.Inspect.Jobs.Record(s.Context(), waits); err != nil || !strings.HasSuffix(r.Error, ": too <many>") {
+		t.Errorf("the reason of a record is %q: %v", r.Error, err)
+	}
+	if acts, err := s.Inspect.Acts.List(s.Context(), inspect.ActFilter{Act: "cancel", On: waits}, 1); err != nil || len(acts) != 1 || !strings.HasSuffix(acts[0].Detail, ": too <many>") {
+		t.Errorf("the audit has %v: %v", acts, err)
+	}
+	b.does("/select", 200, "Nothing was changed: seconds = 402 of report slow: 0 waiting jobs, 1 running job.", "table", "floods", "view", "/floods?param=seconds", "change", "floods/delay", "row", "402")
+	b.does("/select", 200, "Nothing was changed: select the rows first.", "table", "floods", "view", "/floods?param=seconds", "change", "floods/delay")
 }
