@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
@@ -65,22 +66,24 @@ func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) (er
 	}
 	act.more = member + " by " + by.String()
 	defer act.end(ctx, &err)
-	moved, err := d.shift(ctx, member, by)
+	moved, err := d.shift(ctx, member, by, false)
 	if err == nil && !moved {
 		err = fault.NotFound.New("%s is no longer delayed", member)
 	}
 	return err
 }
 
-// shift is Shift without the audit. It reports whether the member is delayed.
-func (d Delayed) shift(ctx context.Context, member string, by time.Duration) (bool, error) {
+// shift is Shift without the audit. It reports whether the member is delayed. With dryRun, it changes nothing.
+func (d Delayed) shift(ctx context.Context, member string, by time.Duration, dryRun bool) (bool, error) {
 	for _, s := range d.in.Scripts {
 		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{member})
 		if err != nil {
 			return false, err
 		}
 		score, found := scores[member]
-		if due, ok := inspect.DueTime(score); found && ok {
+		if due, ok := inspect.DueTime(score); found && ok && dryRun {
+			return true, nil
+		} else if found && ok {
 			return true, scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
 		}
 	}
@@ -100,10 +103,16 @@ func (d Delayed) Postpone(ctx context.Context, id string, by time.Duration) (err
 	if err != nil {
 		return err
 	}
+	return d.postpone(ctx, r, by, false)
+}
+
+// postpone is Postpone without the audit. With dryRun, it changes nothing.
+func (d Delayed) postpone(ctx context.Context, r engine.Record, by time.Duration, dryRun bool) error {
+	id := r.ID
 	if r.Status != report.Pending {
 		return fault.Refused.New("%s is %s: only a job that has not started can be delayed", id, r.Status)
 	}
-	if moved, err := d.shift(ctx, id, by); err != nil || moved {
+	if moved, err := d.shift(ctx, id, by, dryRun); err != nil || moved {
 		return err
 	}
 	s := d.in.Scripts.Of(id)
@@ -117,6 +126,9 @@ func (d Delayed) Postpone(ctx context.Context, id string, by time.Duration) (err
 	}
 	if !lanes[id].Waits && len(paused) == 0 {
 		return fault.Refused.New("%s is in no queue that it could leave: it starts next, or was not pushed", id)
+	}
+	if dryRun {
+		return nil
 	}
 	now, err := d.in.Scripts.First().Now(ctx)
 	if err != nil {

@@ -58,13 +58,8 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			if filter.Until, err = ago("--until", until); err != nil {
 				return fault.Input.Of(err)
 			}
-			filter.Parameters = map[string]string{}
-			for _, text := range parameters {
-				name, value, ok := strings.Cut(text, "=")
-				if !ok || name == "" {
-					return fault.Input.New("--param %s: write NAME=VALUE", report.Shorten(text))
-				}
-				filter.Parameters[name] = value
+			if filter.Parameters, err = parameterFilter(parameters); err != nil {
+				return err
 			}
 			if err := positive(limit); err != nil {
 				return err
@@ -118,6 +113,22 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c
+}
+
+// parameterFilter returns the values of parameters such as tag=vip, by name.
+func parameterFilter(given []string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fault.Input.New("--param %s: write NAME=VALUE", report.Shorten(text))
+		}
+		if _, twice := found[name]; twice {
+			return nil, fault.Input.New("--param %s is given twice", report.Shorten(name))
+		}
+		found[name] = value
+	}
+	return found, nil
 }
 
 // listed is a record in a list.
