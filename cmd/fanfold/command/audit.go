@@ -49,7 +49,7 @@ audit says. An act on more than 100 ids is one entry.
 	c.Flags().StringVar(&filter.Who, "who", "", "only acts of this login or user@host, or pattern such as '*@host'")
 	c.Flags().StringVar(&filter.Act, "act", "", "only this act, such as retry, or pattern such as 'timer *'")
 	c.Flags().StringVar(&filter.On, "id", "", "only acts on this id or name")
-	c.Flags().StringVar(&since, "since", "", "only acts since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&since, "since", "", "only acts since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of acts")
 	return c
 }

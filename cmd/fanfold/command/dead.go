@@ -40,7 +40,7 @@ type deadFilter struct {
 
 func (d *deadFilter) flags(c *cobra.Command) {
 	c.Flags().StringVar(&d.report, "report", "", deadReport)
-	c.Flags().StringVar(&d.since, "since", "", "only jobs that failed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&d.since, "since", "", "only jobs that failed since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&d.until, "until", "", "only jobs that failed before then")
 }
 

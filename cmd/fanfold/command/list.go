@@ -105,7 +105,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		"only records with this status: "+statusList())
 	offer(c, "status", statusNames()...)
 	c.Flags().StringVar(&filter.Report, "report", "", "only records of this report")
-	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil,
 		"only records with this parameter, as `NAME=VALUE`; several must all match")
