@@ -189,6 +189,9 @@ func TestOldActs(t *testing.T) {
 	lists("--limit 2", "resume", "cancel")
 	lists("--act *a*e* --who *@"+host, "cancel", "pause")
 	lists("--id "+id, "cancel")
+	lists("--id slow", "resume", "pause")
+	lists("--id report/slow", "resume", "pause")
+	lists("--id low")
 	lists("--since 1h", "resume", "cancel", "pause")
 	lists("--who nobody")
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, ": cancel by ") {
