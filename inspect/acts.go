@@ -102,5 +102,6 @@ func (f ActFilter) selects(a audit.Act) bool {
 		ok, err := path.Match(pattern, text)
 		return pattern == "" || ok && err == nil
 	}
-	return matches(f.Who, a.Who) && matches(f.Act, a.Act) && (len(f.On) == 0 || slices.Contains(f.On, a.On)) && !a.When.Before(f.Since)
+	return matches(f.Who, a.Who) && matches(f.Act, a.Act) &&
+		(len(f.On) == 0 || slices.Contains(f.On, a.On)) && !a.When.Before(f.Since)
 }

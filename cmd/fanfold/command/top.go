@@ -45,7 +45,8 @@ the most data first, and --sort age those that have run longest.`,
 			}
 			file, _ := screen.Terminal(c.OutOrStdout())
 			if file != nil && !once && f.output == "table" {
-				return screen.Draw(c.Context(), file, topEvery, &topView{show.View{Colours: screen.Colours(), Order: order}, b})
+				view := &topView{show.View{Colours: screen.Colours(), Order: order}, b}
+				return screen.Draw(c.Context(), file, topEvery, view)
 			}
 			t, err := b.Inspect.Top(c.Context(), b.Config.ListenerNames(), topJobs)
 			if err != nil {
