@@ -27,12 +27,15 @@ func newDelay(f *flags) *cobra.Command {
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	return newListing(f, "List delayed jobs and retries, next due first",
+	return newListing(f, "List delayed jobs, retries and polls of what waits, next due first",
 		"only members that match this pattern, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Delayed.List(c.Context(),
 				func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
+				return err
+			}
+			if err := b.Inspect.Delayed.TellWaits(c.Context(), list); err != nil {
 				return err
 			}
 			return f.printDelayed(c, list)

@@ -19,11 +19,19 @@ func TestTopSort(t *testing.T) {
 	for i, id := range []string{"30", "4", "200"} { // without a state, only the deadline is known
 		s.Redis.ZAdd(t.Context(), s.Partitions.First().Keys.Deadlines, redis.Z{Score: 4e12 + float64(i), Member: id})
 	}
+	later := s.Partitions.First().Keys.Delayed
+	for _, member := range []string{"5", "30/1/one", "4/1/one"} { // one step has failed, and one waits
+		s.Redis.ZAdd(t.Context(), later, redis.Z{Score: 4e12, Member: member})
+	}
+	s.Redis.HSet(t.Context(), s.Partitions.First().Keys.Job("4"), "one:error", "a deadlock")
 	for sort, want := range map[string][]string{"deadline": {"30", "4", "200"}, "id": {"4", "30", "200"}} {
 		var top inspect.Top
 		out, code := s.fanfold("top", "--sort", sort, "-o", "json")
 		if err := json.Unmarshal([]byte(out), &top); err != nil || code != exitOK {
 			t.Fatalf("%v %d %s", err, code, out)
+		}
+		if top.Delayed != 2 {
+			t.Errorf("%v later", top.Delayed)
 		}
 		var ids []string
 		for _, j := range top.Jobs {
