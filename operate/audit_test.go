@@ -16,7 +16,7 @@ import (
 )
 
 // reads are the methods that change nothing.
-var reads = []string{"Jobs.Report", "Jobs.Unserved", "Jobs.Check", "Jobs.Orphans", "Delayed.Find", "Quarantine.Find",
+var reads = []string{"Jobs.Report", "Jobs.Unserved", "Jobs.Check", "Jobs.Orphans", "Delayed.Check", "Delayed.Find", "Quarantine.Find",
 	"Timers.Check", "Timers.Exists", "Pauses.Check", "Limits.Check"}
 
 // TestEveryMethodIsAnAct: a method that is not among the reads refuses a context that does not say who acts.

@@ -54,6 +54,20 @@ func TestSubmitLater(t *testing.T) {
 			t.Errorf("%v: %d %s", c.args, code, out)
 		}
 	}
+	s.Serve(s.File)
+	runs := s.Records.Insert("slow", `{"seconds": "60"}`)
+	s.Jobs.Push(runs)
+	s.Eventually("it runs", func() bool {
+		v, err := s.Inspect.Jobs.Get(ctx, runs)
+		return err == nil && v.Job != ""
+	})
+	if out, code := s.fanfold("submit", runs, "--in", "1h"); code != exitFailure || !strings.Contains(out, "its job runs already") {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.Redis.ZCard(ctx, key).Val(); n != 2 {
+		t.Errorf("%d are delayed", n)
+	}
+	s.fanfold("cancel", runs)
 }
 
 // TestDelay lists delayed members, makes them due now and removes them.
