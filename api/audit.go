@@ -23,7 +23,7 @@ func listActs(a *API, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	acts, err := a.o.Inspect.Acts.List(r.Context(), inspect.ActFilter{
-		Who: q.Get("who"), Act: q.Get("act"), On: q.Get("id"), Since: since, Before: q.Get("before"),
+		Who: q.Get("who"), Act: q.Get("act"), On: inspect.ActsOn(q.Get("id")), Since: since, Before: q.Get("before"),
 	}, maxActs)
 	if acts == nil {
 		return err

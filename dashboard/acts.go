@@ -32,7 +32,7 @@ func (p actPages) list(ctx context.Context, r *http.Request, _ *sample) (string,
 	}
 	var err error
 	v.Rows, err = p.o.Inspect.Acts.List(ctx, inspect.ActFilter{
-		Who: v.Who, Act: v.Act, On: v.ID, Before: r.FormValue("before"),
+		Who: v.Who, Act: v.Act, On: inspect.ActsOn(v.ID), Before: r.FormValue("before"),
 	}, maxActs)
 	if v.Rows != nil {
 		v.Unread, err = err, nil

@@ -106,12 +106,11 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 
 // lastNoon returns the last noon in the zone of a time, and the text of its link.
 func lastNoon(now time.Time) (noon time.Time, text string) {
-	year, month, day := now.Date()
-	today := time.Date(year, month, day, 12, 0, 0, 0, now.Location())
-	if now.Before(today) {
-		return time.Date(year, month, day-1, 12, 0, 0, 0, now.Location()), "since yesterday noon"
+	noon, _ = moment.Ago("noon", now, now.Location())
+	if noon.Day() != now.Day() {
+		return noon, "since yesterday noon"
 	}
-	return today, "since noon"
+	return noon, "since noon"
 }
 
 // groupsOf returns the groups of dead jobs, the largest one first.

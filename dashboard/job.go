@@ -145,7 +145,7 @@ func (p *jobPages) read(ctx context.Context, id string) (jobPage, error) {
 		v.AddManifest(*m)
 	}
 	// If it fails, the verdict says that Redis is away.
-	acts, _ := p.o.Inspect.Acts.List(quick, inspect.ActFilter{On: id}, maxJobActs)
+	acts, _ := p.o.Inspect.Acts.List(quick, inspect.ActFilter{On: []string{id}}, maxJobActs)
 	return jobPage{v, verdict, newTimeline(v, time.Now()), p.plan(v, m), acts}, cmp.Or(err, failed)
 }
 

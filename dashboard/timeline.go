@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/words"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // timeline is a picture of when the steps of a job waited and worked, as an SVG: from the insertion of its record to
@@ -68,9 +69,7 @@ func newTimeline(v inspect.Job, now time.Time) *timeline {
 		return nil
 	}
 	t := &timeline{Start: *v.Started, End: now, Width: timeLabels + timeWidth, Height: timeTop}
-	if v.Attempt <= 1 && v.Created != nil && v.Created.Before(t.Start) { // a retry waits from its own push on
-		t.Start = *v.Created
-	}
+	t.Start = t.Start.Add(-v.Queued())
 	if v.Status.Final() {
 		t.End = time.Time{}
 		for _, l := range v.Listeners {
@@ -86,27 +85,20 @@ func newTimeline(v inspect.Job, now time.Time) *timeline {
 		return nil
 	}
 	t.ticks()
-	if t.Start.Before(*v.Started) {
-		wait := part{"wait", t.Start, *v.Started}
-		t.add(stepQueue, "waited "+words.Short(v.Started.Sub(t.Start)), wait)
+	if v.Queued() > 0 {
+		t.add(stepQueue, "waited "+words.Short(v.Queued()), part{"wait", t.Start, *v.Started})
 	}
-	begin, stage := *v.Started, int64(1)
-	next := begin
-	for _, l := range v.Listeners {
-		if l.Stage > max(v.Stage, 1) && !v.Status.Final() {
-			continue
-		}
-		if l.Stage > stage {
-			stage, begin = l.Stage, next
+	stage := int64(1)
+	for l, begin := range v.Course() {
+		name := l.Name
+		switch {
+		case name == job.StepFanIn:
+			name = stepFile
+		case l.Stage > stage:
+			stage = l.Stage
 			t.mark("stage", begin, fmt.Sprintf("stage %d began after %s", stage, words.Short(begin.Sub(t.Start))))
 		}
-		if l.Ended != nil {
-			next = later(next, *l.Ended)
-		}
-		t.step(l.Name, l, begin, now)
-	}
-	if v.FanIn != nil {
-		t.step(stepFile, *v.FanIn, next, now)
+		t.step(name, l, begin, now)
 	}
 	if v.Deadline != nil && v.Deadline.Before(t.End) {
 		t.mark("deadline", *v.Deadline, "deadline")
@@ -126,29 +118,25 @@ func (t *timeline) step(name string, l inspect.Listener, begin, now time.Time) {
 	if l.Began != nil {
 		began = later(begin, *l.Began)
 	}
-	switch wait := began.Sub(begin); {
+	var parts []part
+	switch {
 	case l.Reused > 0:
-		t.add(name, l.Origin(now))
 	case l.State == "omitted" && l.Ended != nil:
-		t.add(name, "was left out after "+words.Short(l.Ended.Sub(begin)), part{"failed", begin, *l.Ended})
+		parts = []part{{"failed", begin, *l.Ended}}
 	case l.Ended != nil:
-		text := "waited " + words.Short(wait) + ", took " + words.Short(l.Ended.Sub(began))
 		class := "done"
 		if l.AsOf != nil {
-			text, class = "failed after "+words.Short(l.Ended.Sub(begin)), "failed"
+			class = "failed"
 		}
-		t.add(name, text, part{"wait", begin, began}, part{class, began, *l.Ended})
-	case l.Next != nil && l.Next.After(now) && l.Waits:
-		t.add(name, "waiting for "+words.Short(now.Sub(begin))+", next poll "+words.When(*l.Next, now),
-			part{"wait", begin, now})
-	case l.Next != nil && l.Next.After(now):
-		t.add(name, "is retried "+words.When(*l.Next, now), part{"retry", begin, now})
-	case l.Began != nil:
-		t.add(name, "waited "+words.Short(wait)+", running for "+words.Short(now.Sub(began)),
-			part{"wait", begin, began}, part{"work", began, now})
+		parts = []part{{"wait", begin, began}, {class, began, *l.Ended}}
+	case l.Next != nil && l.Next.After(now) && !l.Waits:
+		parts = []part{{"retry", begin, now}}
+	case l.Began != nil && (l.Next == nil || !l.Next.After(now)):
+		parts = []part{{"wait", begin, began}, {"work", began, now}}
 	default:
-		t.add(name, "waiting for "+words.Short(now.Sub(begin)), part{"wait", begin, now})
+		parts = []part{{"wait", begin, now}}
 	}
+	t.add(name, l.Took(begin, now), parts...)
 }
 
 // add adds a row with the parts that last.

@@ -28,9 +28,18 @@ type Acts struct{ o *Options }
 // ActFilter selects acts. An empty field selects all.
 type ActFilter struct {
 	Who, Act string    // patterns, such as *@host
-	On       string    // exactly this object
+	On       []string  // exactly one of these objects
 	Since    time.Time // not older
 	Before   string    // the entry of an act: older ones only
+}
+
+// ActsOn returns the objects of acts that a person means with an id or a name: that of a source, a listener or a
+// report, too. Of an empty text, it returns none.
+func ActsOn(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name, scripts.PausedSource(name), scripts.PausedListener(name), scripts.PausedReport(name)}
 }
 
 // List lists the acts that match, the newest first, up to a limit (0: all): those of the stream and those of the
@@ -93,5 +102,6 @@ func (f ActFilter) selects(a audit.Act) bool {
 		ok, err := path.Match(pattern, text)
 		return pattern == "" || ok && err == nil
 	}
-	return matches(f.Who, a.Who) && matches(f.Act, a.Act) && (f.On == "" || f.On == a.On) && !a.When.Before(f.Since)
+	return matches(f.Who, a.Who) && matches(f.Act, a.Act) &&
+		(len(f.On) == 0 || slices.Contains(f.On, a.On)) && !a.When.Before(f.Since)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/scripts"
@@ -103,6 +104,26 @@ func (l DelayedSet) Failed(ctx context.Context, delayed []Delayed) (map[string]b
 		}
 	}
 	return all, nil
+}
+
+// TellWaits corrects what it says of members whose step did not fail: they are no retries.
+func (l DelayedSet) TellWaits(ctx context.Context, list []Delayed) error {
+	var steps []Delayed
+	for _, d := range list {
+		if d.Retry() {
+			steps = append(steps, d)
+		}
+	}
+	failed, err := l.Failed(ctx, steps)
+	if err != nil {
+		return err
+	}
+	for i, d := range list {
+		if d.Retry() && !failed[d.later.String()] {
+			list[i].What = "poll of " + strings.TrimPrefix(d.What, "retry of ") + ", which waits"
+		}
+	}
+	return nil
 }
 
 // List lists the members of the delayed set that match, the next one first, up to a limit

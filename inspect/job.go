@@ -168,6 +168,9 @@ func (j *State) listeners(ours *report.Report) []Listener {
 		case over:
 			v.State = "stopped"
 		}
+		if !j.Querying() { // nothing of the job runs again
+			v.Next = nil
+		}
 		views[i] = v
 	}
 	return views

@@ -255,10 +255,14 @@ func TestStatusOfWhatFailed(t *testing.T) {
 	if outcome, err := task.Fail(ctx, "no such table", job.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}
+	b.OK(b.Redis.HSet(ctx, b.Keys().Job(id), "b:error", "a deadlock", "b:next", time.Now().Add(time.Hour).UnixMilli()).Err())
 	v, err := b.in.Jobs.Get(ctx, id)
 	b.OK(err)
 	var got []string
 	for _, l := range v.Listeners {
+		if l.Next != nil {
+			t.Errorf("%s has a next try", l.Name)
+		}
 		got = append(got, fmt.Sprint(l.Name, " ", l.State, " ", l.Tries))
 	}
 	if want := []string{"a failed 1", "b stopped 0"}; !slices.Equal(got, want) || v.FanIn == nil || v.FanIn.State != "waiting" {

@@ -42,8 +42,8 @@ func (r Running) State() string {
 	return cmp.Or(r.Later, r.Status)
 }
 
-// addLater says of jobs whether steps are due later, or queries wait.
-func (j Jobs) addLater(ctx context.Context, list []Running) error {
+// addLater says of jobs whether steps are due later, or queries wait. It returns how many of those steps did not fail.
+func (j Jobs) addLater(ctx context.Context, list []Running) (polls int, err error) {
 	ours, open := map[string]int{}, map[*scripts.Scripts][]job.Later{}
 	for i, r := range list {
 		ours[r.ID] = i
@@ -55,7 +55,7 @@ func (j Jobs) addLater(ctx context.Context, list []Running) error {
 	for s, tasks := range open {
 		paused, err := s.Hashes.Paused(ctx, tasks)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for i, t := range tasks {
 			if paused[i] {
@@ -69,18 +69,19 @@ func (j Jobs) addLater(ctx context.Context, list []Running) error {
 		return ok && d.Retry()
 	}, maxLater)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	failed, err := delayed.Failed(ctx, found)
 	for _, d := range found {
-		switch r := &list[ours[d.ID]]; {
-		case failed[d.Member]:
+		r := &list[ours[d.ID]]
+		if failed[d.Member] {
 			r.Later = Retries
-		case r.Later == "":
-			r.Later = Waits
+			continue
 		}
+		polls++
+		r.Later = cmp.Or(r.Later, Waits)
 	}
-	return err
+	return polls, err
 }
 
 // maxLater is the maximum number of steps that addLater reads.

@@ -10,7 +10,7 @@ type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
 	Waiting     float64   `json:"waiting"`     // pushed ids, also of paused and limited reports, and of lanes
-	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
+	Delayed     float64   `json:"delayed"`     // ids and retries that are due later, not polls of steps that wait
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
 	Memory      float64   `json:"memory"`      // used share of Redis's maxmemory, from 0 to 1; 0: no limit
@@ -66,5 +66,7 @@ func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top
 	if t.Jobs, err = in.Jobs.Running(ctx, jobs); err != nil {
 		return t, err
 	}
-	return t, in.Jobs.addLater(ctx, t.Jobs)
+	polls, err := in.Jobs.addLater(ctx, t.Jobs)
+	t.Delayed = max(0, t.Delayed-float64(polls))
+	return t, err
 }

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -24,7 +23,6 @@ type act struct {
 	by   *audit.Actor
 	name string
 	on   []string
-	n    int // number of changed objects; 0: all of on
 	more string
 }
 
@@ -48,8 +46,8 @@ func (a *act) end(ctx context.Context, err *error) {
 		}
 	}
 	on := a.on
-	if len(on) > auditEach || a.n > 0 || len(on) == 0 {
-		if one.N = cmp.Or(a.n, len(on)); len(on) > 0 {
+	if len(on) > auditEach || len(on) == 0 {
+		if one.N = len(on); len(on) > 0 {
 			one.Detail = fmt.Sprintf("%s … %s %s", on[0], on[len(on)-1], one.Detail)
 		}
 		on = []string{""}
@@ -58,6 +56,17 @@ func (a *act) end(ctx context.Context, err *error) {
 		if !note(ctx, a.in, a.by, one) {
 			return
 		}
+	}
+}
+
+// endGroup appends the entries of an act that ended with *err, after it had changed these objects of a group.
+func (a *act) endGroup(ctx context.Context, changed []string, err *error) {
+	if a.on = changed; len(changed) > 0 || *err == nil {
+		a.end(ctx, new(error))
+	}
+	if *err != nil {
+		a.on = nil
+		a.end(ctx, err)
 	}
 }
 

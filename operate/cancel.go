@@ -28,6 +28,11 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 	}
 	act.more = reason
 	defer act.end(ctx, &err)
+	return cancel(ctx, j, id, reason)
+}
+
+// cancel is Cancel without the audit.
+func cancel(ctx context.Context, j Jobs, id, reason string) (outcome string, err error) {
 	for range cancelTries {
 		r, err := j.in.Jobs.Record(ctx, id)
 		if err != nil {

@@ -72,15 +72,14 @@ func (d Dead) Remove(ctx context.Context, id string) (err error) {
 // it can. Change reports for every job whether it was changed, which also removes it from the list.
 func (d Dead) sweep(ctx context.Context, name string, s Sweep, unable func(inspect.DeadJob) string,
 	change func(context.Context, []inspect.DeadJob) ([]bool, error)) (result Swept, err error) {
+	var changed []string
 	if !s.DryRun {
-		var act *act
-		if act, err = begin(ctx, d.in, name); err != nil {
+		var a *act
+		if a, err = begin(ctx, d.in, name); err != nil {
 			return Swept{}, err
 		}
-		defer func() {
-			act.n, act.more = result.Done, cmp.Or(s.Of, "all dead jobs")
-			act.end(ctx, &err)
-		}()
+		a.more = cmp.Or(s.Of, "all dead jobs")
+		defer func() { a.endGroup(ctx, changed, &err) }()
 	}
 	result = Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
@@ -112,6 +111,7 @@ func (d Dead) sweep(ctx context.Context, name string, s Sweep, unable func(inspe
 				result.Would++
 			case done[i]:
 				result.Done++
+				changed = append(changed, j.ID)
 				stay--
 			default:
 				result.Left["the record was changed from outside"]++

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/report"
@@ -19,6 +20,64 @@ type Delayed struct{ in *inspect.Inspector }
 
 // pageSize is the number of members that one round trip reads or changes.
 const pageSize = 1000
+
+// maxQueued is the maximum number of entries of a stream in which Check searches for ids.
+const maxQueued = 10_000
+
+// Check refuses ids that a due time would not delay, because their jobs run, or they are queued.
+func (d Delayed) Check(ctx context.Context, ids []string) error {
+	records, err := d.in.Jobs.Records(ctx, ids)
+	if err != nil {
+		return err
+	}
+	queued := map[string]bool{}
+	for _, s := range d.in.Scripts {
+		for _, stream := range []string{s.Keys.Jobs, s.Keys.Next} {
+			after, read := "0-0", 0
+			for full := true; full && read < maxQueued; {
+				var page []scripts.Entry
+				if page, full, err = s.Entries.After(ctx, stream, after); err != nil {
+					return err
+				}
+				for _, e := range page {
+					queued[e.Fields["id"]], after = true, e.ID
+				}
+				read += len(page)
+			}
+		}
+	}
+	for _, id := range ids {
+		r := records[id]
+		state, err := d.in.Jobs.State(ctx, id)
+		if err != nil {
+			return err
+		}
+		if state != nil && state.Attempt == r.Attempt && state.Runs() {
+			return fault.Refused.New("record %s: its job runs already", id)
+		}
+		waits, err := d.waits(ctx, r)
+		switch {
+		case err != nil:
+			return err
+		case waits:
+			return fault.Refused.New("record %s: it is queued already; fanfold delay by DURATION %s makes it due later", id, id)
+		case queued[id]:
+			return fault.Refused.New("record %s: it is queued already, and starts next", id)
+		}
+	}
+	return nil
+}
+
+// waits reports whether an id waits for the turn of its lane, or for its report.
+func (d Delayed) waits(ctx context.Context, r engine.Record) (bool, error) {
+	s := d.in.Scripts.Of(r.ID)
+	lanes, err := s.Lanes.Entries(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	parked, err := s.Sets.Scores(ctx, s.Keys.Waiting(r.Report), []string{r.ID})
+	return lanes[r.ID].Waits || len(parked) > 0, err
+}
 
 // Add sets the due time of ids, in place of an earlier one.
 func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) (err error) {
@@ -65,22 +124,24 @@ func (d Delayed) Shift(ctx context.Context, member string, by time.Duration) (er
 	}
 	act.more = member + " by " + by.String()
 	defer act.end(ctx, &err)
-	moved, err := d.shift(ctx, member, by)
+	moved, err := d.shift(ctx, member, by, false)
 	if err == nil && !moved {
 		err = fault.NotFound.New("%s is no longer delayed", member)
 	}
 	return err
 }
 
-// shift is Shift without the audit. It reports whether the member is delayed.
-func (d Delayed) shift(ctx context.Context, member string, by time.Duration) (bool, error) {
+// shift is Shift without the audit. It reports whether the member is delayed. With dryRun, it changes nothing.
+func (d Delayed) shift(ctx context.Context, member string, by time.Duration, dryRun bool) (bool, error) {
 	for _, s := range d.in.Scripts {
 		scores, err := s.Sets.Scores(ctx, s.Keys.Delayed, []string{member})
 		if err != nil {
 			return false, err
 		}
 		score, found := scores[member]
-		if due, ok := inspect.DueTime(score); found && ok {
+		if due, ok := inspect.DueTime(score); found && ok && dryRun {
+			return true, nil
+		} else if found && ok {
 			return true, scripts.DelayedSets(d.in.Scripts).Move(ctx, due.Add(by), member)
 		}
 	}
@@ -100,24 +161,27 @@ func (d Delayed) Postpone(ctx context.Context, id string, by time.Duration) (err
 	if err != nil {
 		return err
 	}
+	return d.postpone(ctx, r, by, false)
+}
+
+// postpone is Postpone without the audit. With dryRun, it changes nothing.
+func (d Delayed) postpone(ctx context.Context, r engine.Record, by time.Duration, dryRun bool) error {
+	id := r.ID
 	if r.Status != report.Pending {
 		return fault.Refused.New("%s is %s: only a job that has not started can be delayed", id, r.Status)
 	}
-	if moved, err := d.shift(ctx, id, by); err != nil || moved {
+	if moved, err := d.shift(ctx, id, by, dryRun); err != nil || moved {
 		return err
 	}
-	s := d.in.Scripts.Of(id)
-	lanes, err := s.Lanes.Entries(ctx, id)
-	if err != nil {
+	if waits, err := d.waits(ctx, r); err != nil {
 		return err
-	}
-	paused, err := s.Sets.Scores(ctx, s.Keys.Waiting(r.Report), []string{id})
-	if err != nil {
-		return err
-	}
-	if !lanes[id].Waits && len(paused) == 0 {
+	} else if !waits {
 		return fault.Refused.New("%s is in no queue that it could leave: it starts next, or was not pushed", id)
 	}
+	if dryRun {
+		return nil
+	}
+	s := d.in.Scripts.Of(id)
 	now, err := d.in.Scripts.First().Now(ctx)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,7 @@ func TestPostpone(t *testing.T) {
 	b := setup(t)
 	ctx := acting(t)
 	due, parked, laned, none, runs := b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow"), b.insert("slow")
+	pushed := b.insert("slow")
 	at := time.Now().Add(time.Hour)
 	b.ok(b.Delayed.Add(ctx, []string{due}, at))
 	_, err := b.Pauses.Pause(ctx, "report/slow", Terms{})
@@ -99,6 +101,15 @@ func TestPostpone(t *testing.T) {
 	a, err := lanes.Admit(ctx, []scripts.Seeker{{ID: other, Report: b.inspect.Config.Reports["slow"]}, {ID: laned, Report: b.inspect.Config.Reports["slow"]}})
 	if b.ok(err); !slices.Equal(a.Admitted, []bool{true, false}) {
 		t.Fatal(a)
+	}
+	b.ok(b.Delayed.Check(ctx, []string{due, none, runs}))
+	b.ok(b.Jobs.Push(ctx, pushed))
+	for id, says := range map[string]string{parked: "fanfold delay by", laned: "fanfold delay by", pushed: "starts next"} {
+		err := b.Delayed.Check(ctx, []string{none, id})
+		if b.refused(err, fault.Refused); !strings.Contains(err.Error(), "record "+id+": it is queued already") ||
+			!strings.Contains(err.Error(), says) {
+			t.Error(err)
+		}
 	}
 	for _, id := range []string{due, parked, laned} {
 		before := b.redis.Time(ctx).Val().Add(time.Hour).UnixMilli()

@@ -14,6 +14,7 @@ import (
 type Operator struct {
 	Jobs       Jobs
 	Orders     Orders
+	Groups     Groups
 	Dead       Dead
 	Delayed    Delayed
 	Timers     Timers
@@ -25,8 +26,8 @@ type Operator struct {
 
 // New returns an Operator with the clients of an Inspector. It does no I/O.
 func New(in *inspect.Inspector) *Operator {
-	return &Operator{Jobs{in}, Orders{in}, Dead{in}, Delayed{in}, Timers{in}, Quarantine{in}, Pauses{in}, Limits{in},
-		Audit{in}}
+	return &Operator{Jobs{in}, Orders{in}, Groups{in}, Dead{in}, Delayed{in}, Timers{in}, Quarantine{in}, Pauses{in},
+		Limits{in}, Audit{in}}
 }
 
 // Refused reports whether an error concerns only the object of the change, so that other objects can

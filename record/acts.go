@@ -43,9 +43,10 @@ func (s *Store) Acts() Acts { return Acts{s.mapping, s.acts} }
 
 // ActFilter selects acts. An empty field selects all.
 type ActFilter struct {
-	Who, Act, On string
-	Since        time.Time // not older
-	Before       string    // the entry of an act: older ones only
+	Who, Act string
+	On       []string  // one of these objects
+	Since    time.Time // not older
+	Before   string    // the entry of an act: older ones only
 }
 
 // Store stores acts, but none that is older than they are kept. Those that are stored already stay as they are.
@@ -101,9 +102,15 @@ func (a Acts) List(ctx context.Context, f ActFilter, n int) ([]audit.Act, error)
 	}
 	where := "records = ? AND ms >= ? AND ms <= ? AND (ms < ? OR seq < ?)"
 	args := []any{a.names.Name, max(0, f.Since.UnixMilli()), ms, ms, seq}
-	for column, value := range map[string]string{"who": f.Who, "act": f.Act, "target": f.On} {
+	for column, value := range map[string]string{"who": f.Who, "act": f.Act} {
 		if value != "" {
 			where, args = where+" AND "+column+" = ?", append(args, textOf(value))
+		}
+	}
+	if len(f.On) > 0 {
+		where += " AND target IN (" + marks(len(f.On)) + ")"
+		for _, on := range f.On {
+			args = append(args, textOf(on))
 		}
 	}
 	acts, err := collect(ctx, a.db, func(rows *sql.Rows) (one audit.Act, err error) {

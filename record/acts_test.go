@@ -62,7 +62,7 @@ func TestStoredActs(t *testing.T) {
 			"all":         {ActFilter{}, 1000, made},
 			"the newest":  {ActFilter{}, 7, made[:7]},
 			"the next":    {ActFilter{Before: made[6].Entry}, 7, made[7:14]},
-			"on one":      {ActFilter{On: "7"}, 7, made[242:243]},
+			"on one":      {ActFilter{On: []string{"none", "7"}}, 7, made[242:243]},
 			"since":       {ActFilter{Since: made[9].When}, 1000, made[:10]},
 			"of nobody":   {ActFilter{Who: "ANN"}, 7, nil},
 			"of somebody": {ActFilter{Who: "ann", Act: "cancel"}, 7, made[:7]},

@@ -19,13 +19,16 @@ import (
 func (d *doctor) checkColumns(ctx context.Context, db Database, r *report.Report, l *report.Listener) Findings {
 	check := "columns " + r.Name + " / " + l.Name
 	columns, err := db.Columns(ctx, r, l)
-	if errors.Is(err, fault.Underivable) {
+	switch {
+	case errors.Is(err, fault.Underivable) && columns == nil:
+		return Findings{newFinding(check, Warn, "", err, fmt.Sprintf("check the columns with fanfold run, or change "+
+			"the query of %s:%d so that the server takes it in FROM (…) with 0 for its parameters", l.File, l.Line))}
+	case errors.Is(err, fault.Underivable):
 		return append(Findings{newFinding("collations "+r.Name+" / "+l.Name, Warn, "",
 			fmt.Errorf("%w; they compare by their bytes", err),
-			fmt.Sprintf("change the query of %s:%d so that the server takes it in FROM (…) with 0 for its parameters, "+
-				"or write COLLATE after these texts in the fold", l.File, l.Line))}, d.compareColumns(r, l, columns)...)
-	}
-	if err != nil {
+			fmt.Sprintf("change the query of %s:%d so that the server takes it in FROM (…) with 0 for its "+
+				"parameters, or write COLLATE after these texts in the fold", l.File, l.Line))}, d.compareColumns(r, l, columns)...)
+	case err != nil:
 		return Findings{newFinding(check, Fail, "", err, fmt.Sprintf("correct the query of %s:%d", l.File, l.Line))}
 	}
 	return d.compareColumns(r, l, columns)

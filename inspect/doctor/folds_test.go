@@ -86,3 +86,21 @@ func TestTextsWithoutCollation(t *testing.T) {
 		}
 	}
 }
+
+// slow is a database that does not tell the columns of a query in time.
+type slow struct{ Database }
+
+func (slow) Columns(context.Context, *report.Report, *report.Listener) ([]dataset.Column, error) {
+	return nil, fault.Underivable.New("its columns are not known: it took 2s")
+}
+
+// TestColumnsThatAreNotTold: doctor warns that it does not know them, and names no mistake in the query.
+func TestColumnsThatAreNotTold(t *testing.T) {
+	t.Parallel()
+	l := &report.Listener{Name: "l", File: "f.yaml", Line: 3, Columns: []string{"id"}}
+	found := (&doctor{}).checkColumns(t.Context(), slow{}, &report.Report{Name: "r"}, l)
+	if len(found) != 1 || found[0].Result != Warn || found[0].Check != "columns r / l" ||
+		found[0].Detail != "its columns are not known: it took 2s" || !strings.Contains(found[0].Hint, "f.yaml:3") {
+		t.Errorf("%+v", found)
+	}
+}

@@ -25,8 +25,8 @@ type Database interface {
 	// Prepare lets the server parse a listener's query, without running it. An error that matches fault.Denied means
 	// that the account lacks a grant.
 	Prepare(ctx context.Context, l *report.Listener) error
-	// Columns returns the columns of the query of a report's listener, without running it; nil if the server cannot
-	// tell them. With an error that matches fault.Underivable, texts compare by their bytes.
+	// Columns returns the columns of the query of a report's listener, without reading a row; nil if the server
+	// cannot tell them. With an error that matches fault.Underivable, texts compare by their bytes.
 	Columns(ctx context.Context, r *report.Report, l *report.Listener) ([]dataset.Column, error)
 }
 

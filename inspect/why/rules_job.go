@@ -181,6 +181,10 @@ var jobRules = rules{
 		do:   []string{engineMissing},
 	},
 	{
+		when: "queued !record !records-away", kind: KindQueued,
+		says: "{in-jobs}, and there is no record with this id: it is polled, and then quarantined.",
+	},
+	{
 		when: "queued full-memory", kind: KindNoRoom,
 		says: "{in-jobs}: Redis uses {memory} % of its memory, and no job starts above {memory-max} %.",
 		do:   []string{"wait for running jobs to end, give Redis more maxmemory, or raise limits.redis_memory_percent"},

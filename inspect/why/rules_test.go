@@ -234,6 +234,7 @@ var beforeTheStart = map[string]meaning{
 	"being started":                      {recorded(report.Pending, inJobs("w", time.Second)), KindStarting, "is starting it"},
 	"no engine":                          {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
 	"memory":                             {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
+	"no record, queued":                  {recorded("", inJobs("", 0), func(f *facts) { f.Record, f.Running = nil, 10 }), KindQueued, "and there is no record with this id: it is polled"},
 	"an equal job runs":                  {recorded(report.Pending, func(f *facts) { f.Leader = "7" }), KindShared, "fanfold why 7"},
 	"many run":                           {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
 	"slots of a limit":                   {querying(entered("a", 4, "", 0), slots(2, "7", "9"), limited("source/da", 1)), KindNoSlot, "all 1 that fanfold limit allows are taken, by jobs 7, 9"},

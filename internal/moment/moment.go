@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,7 +55,38 @@ func Parse(text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), or unix seconds or milliseconds", text)
 }
 
-// Ago parses a duration before now, or a time. Of an empty text, it returns the zero time.
+// last returns the last time that a text names: noon or 09:30, at which it was or is that time, the start of today or
+// of yesterday, or a time of these days, such as yesterday noon. It returns false for any other text.
+func last(text string, now time.Time) (time.Time, bool) {
+	day, clock, both := strings.Cut(text, " ")
+	back, named := map[string]int{"today": 0, "yesterday": 1}[day]
+	switch {
+	case !named && both:
+		return time.Time{}, false
+	case !named:
+		clock = day
+	case !both:
+		clock = "00:00"
+	}
+	if clock == "noon" {
+		clock = "12:00"
+	}
+	at, err := time.Parse("15:04", clock)
+	if err != nil {
+		return time.Time{}, false
+	}
+	of := func(back int) time.Time {
+		year, month, day := now.Date()
+		return time.Date(year, month, day-back, at.Hour(), at.Minute(), 0, 0, now.Location())
+	}
+	if !named && of(0).After(now) {
+		back = 1
+	}
+	return of(back), true
+}
+
+// Ago parses a duration before now, a time, or the name of the last one, such as noon, 09:30 or yesterday. Of an empty
+// text, it returns the zero time.
 func Ago(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -62,9 +94,14 @@ func Ago(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if d, err := ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
+	if at, ok := last(text, now.In(zone)); ok {
+		return at, nil
+	}
 	at, err := Parse(text, zone)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (in this machine's time zone), unix seconds or milliseconds", text)
+		return time.Time{}, fmt.Errorf("%q is neither a duration such as 90s, 10m or 1d, nor a time such as noon, 09:30, "+
+			"yesterday, 'yesterday noon', '2024-06-01 09:30' (in this machine's time zone), 2024-06-01T09:30:00+02:00, unix "+
+			"seconds or milliseconds", text)
 	}
 	return at, nil
 }

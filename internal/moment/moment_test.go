@@ -2,6 +2,7 @@ package moment
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,10 +39,34 @@ func TestAgo(t *testing.T) {
 			t.Errorf("%q: %v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"noon", "-1h", "0s", "12", "1d-2h", "2024-06-31 00:00"} {
+	for _, text := range []string{"soon", "24:00", "tomorrow", "noon noon", "yesterday 1d", "-1h", "0s", "12", "1d-2h", "2024-06-31 00:00"} {
 		if got, err := Ago(text, now, zone); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// TestAgoByName: a time of the day is the last one, in the zone of the person.
+func TestAgoByName(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("x", 2*3600)
+	for _, c := range []struct{ now, text, want string }{
+		{"14:00", "noon", "06-01 12:00"}, {"12:00", "noon", "06-01 12:00"}, {"11:59", "noon", "05-31 12:00"},
+		{"14:00", "13:30", "06-01 13:30"}, {"14:00", "14:01", "05-31 14:01"}, {"00:30", "9:00", "05-31 09:00"},
+		{"14:00", "yesterday", "05-31 00:00"}, {"00:30", "today", "06-01 00:00"},
+		{"14:00", "yesterday noon", "05-31 12:00"}, {"14:00", "yesterday 23:15", "05-31 23:15"},
+		{"11:00", "today noon", "06-01 12:00"},
+	} {
+		now, err := time.ParseInLocation(time.DateTime, "2024-06-01 "+c.now+":00", zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Ago(c.text, now.UTC(), zone); err != nil || got.In(zone).Format("01-02 15:04") != c.want {
+			t.Errorf("%s at %s: %v %v", c.text, c.now, got, err)
+		}
+	}
+	if _, err := Ago("soon", time.Now(), zone); err == nil || !strings.Contains(err.Error(), "noon, 09:30, yesterday") {
+		t.Error(err)
 	}
 }
 

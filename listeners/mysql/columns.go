@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dialect"
@@ -15,8 +16,11 @@ import (
 // errDuplicateColumn is the error of a query that gives two columns of one name.
 const errDuplicateColumn = 1060
 
+// columnsTime bounds how long a server derives columns. It runs a query that reads no table, such as SELECT SLEEP(600).
+const columnsTime = 2 * time.Second
+
 // Columns returns the columns of the query of a report's listener, with the types that a job gets. The server derives
-// them without running the query. It returns nil if the server does not tell them. An error of the kind
+// them without reading a row. It returns nil if the server does not tell them. An error of the kind
 // fault.Underivable says that they, or their collations, are not known because of the query.
 func (s *Source) Columns(
 	ctx context.Context, r *report.Report, l *report.Listener,
@@ -25,15 +29,18 @@ func (s *Source) Columns(
 	if err != nil {
 		return nil, listeners.Permanent(err)
 	}
-	conn, err := s.db.Conn(ctx)
+	of := *l
+	of.Timeout = columnsTime
+	session, err := s.open(ctx, &of)
 	if err != nil {
-		return nil, explainLogin(ctx, l, err)
+		return nil, err
 	}
-	session := &session{source: s, listener: l, conn: conn} // without a transaction, because it reads nothing
 	defer session.close(ctx)
+	query, _, done := session.query(ctx)
+	defer done()
 	none := "SELECT *" + derived(text)
-	err = conn.Raw(func(conn any) error {
-		rows, err := session.start(ctx, conn, none, args)
+	err = session.conn.Raw(func(conn any) error {
+		rows, err := session.start(query, conn, none, args)
 		if err != nil {
 			return err
 		}
@@ -42,6 +49,9 @@ func (s *Source) Columns(
 		return err
 	})
 	switch {
+	case ctx.Err() == nil && time.Since(session.began) >= columnsTime:
+		return nil, fault.Underivable.New("its columns are not known: the server did not tell them within %s, because it "+
+			"runs a query that reads no table, or waits for a lock", columnsTime)
 	case mysqldb.Answered(err, errDuplicateColumn):
 		return nil, explain(ctx, l, err)
 	case isUnderivable(err):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,6 +49,14 @@ func TestColumns(t *testing.T) {
 	if !errors.Is(err, fault.Underivable) || !strings.Contains(err.Error(), "the texts of s have no collation") || len(got) != 2 {
 		t.Errorf("a function that refuses 0: %v, %v", got, err)
 	}
+	for _, query := range []string{"SELECT SLEEP(600) AS slept", "SELECT * FROM (SELECT SLEEP(600) AS slept) AS q"} {
+		began := time.Now()
+		got, err := b.source.Columns(t.Context(), r, task(t, query, "slept").Listener)
+		if !errors.Is(err, fault.Underivable) || got != nil || !strings.Contains(err.Error(), "within 2s") {
+			t.Errorf("%s: %v %v after %s", query, got, err, time.Since(began))
+		}
+	}
+	b.await(t, "SLEEP(600)", 0)
 	if got, err := b.source.Columns(t.Context(), r, task(t, "SELECT a.i, b.i FROM typed a JOIN typed b", "i j").Listener); err == nil || got != nil {
 		t.Errorf("two columns of one name: %v %v", got, err)
 	}

@@ -371,10 +371,10 @@ func TestReasonsOfTheEncoding(t *testing.T) {
 		if err := acts.Store(t.Context(), []audit.Act{{Entry: "1-1", When: time.Now(), On: "1", Reason: c[0] + strings.Repeat("é", 300)}}); err != nil {
 			t.Error(err)
 		}
-		if found, err := acts.List(t.Context(), record.ActFilter{On: "1"}, 1); err != nil || len(found) != 1 {
+		if found, err := acts.List(t.Context(), record.ActFilter{On: []string{"1"}}, 1); err != nil || len(found) != 1 {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if found, err := acts.List(t.Context(), record.ActFilter{On: "😀"}, 1); err != nil || len(found) != 0 {
+		if found, err := acts.List(t.Context(), record.ActFilter{On: []string{"😀"}}, 1); err != nil || len(found) != 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
 	}

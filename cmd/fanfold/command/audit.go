@@ -22,7 +22,7 @@ const maxActs = 5
 
 func newAudit(f *flags) *cobra.Command {
 	var filter inspect.ActFilter
-	var since string
+	var since, on string
 	var limit int
 	c := &cobra.Command{
 		Use:   "audit",
@@ -39,6 +39,7 @@ audit says. An act on more than 100 ids is one entry.
 			if filter.Since, err = moment.Ago(since, time.Now(), time.Local); err != nil {
 				return fault.Input.New("--since: %w", err)
 			}
+			filter.On = inspect.ActsOn(on)
 			acts, err := b.Inspect.Acts.List(c.Context(), filter, limit)
 			if acts == nil {
 				return err
@@ -48,8 +49,8 @@ audit says. An act on more than 100 ids is one entry.
 	}
 	c.Flags().StringVar(&filter.Who, "who", "", "only acts of this login or user@host, or pattern such as '*@host'")
 	c.Flags().StringVar(&filter.Act, "act", "", "only this act, such as retry, or pattern such as 'timer *'")
-	c.Flags().StringVar(&filter.On, "id", "", "only acts on this id or name")
-	c.Flags().StringVar(&since, "since", "", "only acts since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&on, "id", "", "only acts on this id, or on what has this name")
+	c.Flags().StringVar(&since, "since", "", "only acts since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of acts")
 	return c
 }
@@ -57,7 +58,7 @@ audit says. An act on more than 100 ids is one entry.
 // actLines returns the newest acts on a job, for people.
 func (b *backend) actLines(ctx context.Context, id string) (lines []string) {
 	// If Redis is away, the rest of the output says so.
-	acts, _ := b.Inspect.Acts.List(ctx, inspect.ActFilter{On: id}, maxActs)
+	acts, _ := b.Inspect.Acts.List(ctx, inspect.ActFilter{On: []string{id}}, maxActs)
 	for _, a := range acts {
 		who := strings.Trim(a.By+", "+a.From, ", ")
 		if a.Who != "" {

@@ -24,6 +24,7 @@ var changingCommands = map[string][2]string{
 	"adopt":              {"adopt {id}", "adopt {id} refused"},
 	"cancel":             {"cancel {id} --reason late", "cancel {id} done"},
 	"dead discard":       {"dead discard 404", "discard 404 refused"},
+	"delay by":           {"delay by 1h 404", "delay 404 refused"},
 	"delay rm":           {"delay rm 7", "delay rm 7 done"},
 	"delay run":          {"delay run 8", "delay run 8 done"},
 	"limit source":       {"limit source db 2 --for 1h", "limit source/db done"},
@@ -188,6 +189,9 @@ func TestOldActs(t *testing.T) {
 	lists("--limit 2", "resume", "cancel")
 	lists("--act *a*e* --who *@"+host, "cancel", "pause")
 	lists("--id "+id, "cancel")
+	lists("--id slow", "resume", "pause")
+	lists("--id report/slow", "resume", "pause")
+	lists("--id low")
 	lists("--since 1h", "resume", "cancel", "pause")
 	lists("--who nobody")
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, ": cancel by ") {

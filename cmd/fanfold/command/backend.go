@@ -76,13 +76,20 @@ func (f *flags) withIDs(
 	run func(c *cobra.Command, b *backend, ids []string) error,
 ) func(*cobra.Command, []string) error {
 	return f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-		for _, id := range ids {
-			if err := operate.CheckID(id); err != nil {
-				return err
-			}
+		if err := checkIDs(ids); err != nil {
+			return err
 		}
 		return run(c, b, ids)
 	})
+}
+
+func checkIDs(ids []string) error {
+	for _, id := range ids {
+		if err := operate.CheckID(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // explain adds the remedy to an error of the database of the records, and of what a newer release stored.

@@ -194,7 +194,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	if code, text := page("/dead?since=20" + midnight); code != 200 || !strings.Contains(text, `name="since" type="text" value="20`) {
 		t.Errorf("since midnight or noon: %d %s", code, text)
 	}
-	if code, text := page("/dead?since=noon"); code != 400 || !strings.Contains(text, "since: &#34;noon&#34; is neither") {
+	if code, text := page("/dead?since=soon"); code != 400 || !strings.Contains(text, "since: &#34;soon&#34; is neither") {
 		t.Errorf("%d %s", code, text)
 	}
 	b.does("/dead/discard", 404, "no longer exists", "group", group, "until", "1h", "confirm", "yes")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +40,7 @@ type deadFilter struct {
 
 func (d *deadFilter) flags(c *cobra.Command) {
 	c.Flags().StringVar(&d.report, "report", "", deadReport)
-	c.Flags().StringVar(&d.since, "since", "", "only jobs that failed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&d.since, "since", "", "only jobs that failed since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&d.until, "until", "", "only jobs that failed before then")
 }
 
@@ -167,21 +165,5 @@ func (d *deadSweep) run(f *flags, c *cobra.Command,
 		Match: func(j inspect.DeadJob) bool { return d.filter.selects(j, matches) }, Limit: d.limit, DryRun: d.dryRun,
 		Of: strings.TrimSpace(d.filter.report + " " + d.match),
 	})
-	return errors.Join(d.print(f, c, done), err)
-}
-
-func (d *deadSweep) print(f *flags, c *cobra.Command, s operate.Swept) error {
-	var rows []table.Row
-	for _, report := range slices.Sorted(maps.Keys(s.ByReport)) {
-		rows = append(rows, table.Row{report, s.ByReport[report], s.Examples[report]})
-	}
-	past := d.past
-	if d.dryRun {
-		past = "would be " + past
-	}
-	rows = append(rows, table.Row{past, s.Would + s.Done, ""})
-	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
-		rows = append(rows, table.Row{"unchanged: " + why, s.Left[why], ""})
-	}
-	return f.print(c, s, table.Row{"report", "jobs", "example"}, rows)
+	return errors.Join(f.printSwept(c, done, d.past, d.dryRun), err)
 }

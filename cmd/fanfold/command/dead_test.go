@@ -117,7 +117,7 @@ func TestDeadSince(t *testing.T) {
 	if out, code := s.fanfold("dead", "ls", "--limit", "1", "--since", third); code != exitOK || strings.Contains(out, "shows all") {
 		t.Errorf("%d %s", code, out)
 	}
-	for _, args := range [][]string{{"dead", "ls", "--since", "noon"}, {"retry", "--all", "--until", "noon"}, {"retry", "1", "--since", "1h"}} {
+	for _, args := range [][]string{{"dead", "ls", "--since", "soon"}, {"retry", "--all", "--until", "soon"}, {"retry", "1", "--since", "1h"}} {
 		if out, code := s.fanfold(args...); code != exitUsage {
 			t.Errorf("%v: %d %s", args, code, out)
 		}

@@ -54,6 +54,20 @@ func TestSubmitLater(t *testing.T) {
 			t.Errorf("%v: %d %s", c.args, code, out)
 		}
 	}
+	s.Serve(s.File)
+	runs := s.Records.Insert("slow", `{"seconds": "60"}`)
+	s.Jobs.Push(runs)
+	s.Eventually("it runs", func() bool {
+		v, err := s.Inspect.Jobs.Get(ctx, runs)
+		return err == nil && v.Job != ""
+	})
+	if out, code := s.fanfold("submit", runs, "--in", "1h"); code != exitFailure || !strings.Contains(out, "its job runs already") {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.Redis.ZCard(ctx, key).Val(); n != 2 {
+		t.Errorf("%d are delayed", n)
+	}
+	s.fanfold("cancel", runs)
 }
 
 // TestDelay lists delayed members, makes them due now and removes them.
@@ -67,6 +81,7 @@ func TestDelay(t *testing.T) {
 		redis.Z{Score: far, Member: id}, redis.Z{Score: far + 1, Member: id + "/1/one"}, redis.Z{Score: far + 2, Member: "7/1/@trigger"},
 		redis.Z{Score: far + 3, Member: "8/2/@fanin"}, redis.Z{Score: far + 4, Member: "no member/"}, redis.Z{Score: math.Inf(1), Member: "9"},
 		redis.Z{Score: 2019686400, Member: "10"})
+	s.Redis.HSet(ctx, s.Partitions.First().Keys.Job(id), "one:error", "a deadlock")
 	list := func(args ...string) []inspect.Delayed {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"delay", "ls", "-o", "json"}, args...)...)
@@ -81,7 +96,7 @@ func TestDelay(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	for i, want := range []struct{ what, bad string }{
-		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"poll of the record", ""}, {"retry of fan-in", ""}, {"?", "not a valid member"}, {"job", "not a valid time"},
+		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"poll of the record", ""}, {"poll of fan-in, which waits", ""}, {"?", "not a valid member"}, {"job", "not a valid time"},
 	} {
 		if d := found[i]; d.What != want.what || !strings.Contains(d.Bad, want.bad) || (want.bad == "") != (d.Bad == "") {
 			t.Errorf("%d: %+v", i, d)

@@ -105,7 +105,7 @@ func TestFloods(t *testing.T) {
 	if r, err := s.Inspect.Jobs.Record(s.Context(), waits); err != nil || !strings.HasSuffix(r.Error, ": too <many>") {
 		t.Errorf("the reason of a record is %q: %v", r.Error, err)
 	}
-	if acts, err := s.Inspect.Acts.List(s.Context(), inspect.ActFilter{Act: "cancel", On: waits}, 1); err != nil || len(acts) != 1 || !strings.HasSuffix(acts[0].Detail, ": too <many>") {
+	if acts, err := s.Inspect.Acts.List(s.Context(), inspect.ActFilter{Act: "cancel", On: []string{waits}}, 1); err != nil || len(acts) != 1 || !strings.HasSuffix(acts[0].Detail, ": too <many>") {
 		t.Errorf("the audit has %v: %v", acts, err)
 	}
 	b.does("/select", 200, "Nothing was changed: seconds = 402 of report slow: 0 waiting jobs, 1 running job.", "table", "floods", "view", "/floods?param=seconds", "change", "floods/delay", "row", "402")

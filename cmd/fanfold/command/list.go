@@ -58,13 +58,8 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 			if filter.Until, err = ago("--until", until); err != nil {
 				return fault.Input.Of(err)
 			}
-			filter.Parameters = map[string]string{}
-			for _, text := range parameters {
-				name, value, ok := strings.Cut(text, "=")
-				if !ok || name == "" {
-					return fault.Input.New("--param %s: write NAME=VALUE", report.Shorten(text))
-				}
-				filter.Parameters[name] = value
+			if filter.Parameters, err = parameterFilter(parameters); err != nil {
+				return err
 			}
 			if err := positive(limit); err != nil {
 				return err
@@ -110,7 +105,7 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 		"only records with this status: "+statusList())
 	offer(c, "status", statusNames()...)
 	c.Flags().StringVar(&filter.Report, "report", "", "only records of this report")
-	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, noon, 09:30, yesterday, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only records last changed before then")
 	c.Flags().StringArrayVar(&parameters, "param", nil,
 		"only records with this parameter, as `NAME=VALUE`; several must all match")
@@ -118,6 +113,22 @@ the reason. It checks the 1,000 most recently changed records. The kinds are:
 	offer(c, "why", whyKinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c
+}
+
+// parameterFilter returns the values of parameters such as tag=vip, by name.
+func parameterFilter(given []string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fault.Input.New("--param %s: write NAME=VALUE", report.Shorten(text))
+		}
+		if _, twice := found[name]; twice {
+			return nil, fault.Input.New("--param %s is given twice", report.Shorten(name))
+		}
+		found[name] = value
+	}
+	return found, nil
 }
 
 // listed is a record in a list.

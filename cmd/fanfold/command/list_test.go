@@ -80,7 +80,7 @@ func TestListOfSome(t *testing.T) {
 	if out, code := s.fanfold("status", old); code != exitOK || !strings.Contains(out, "i=7 s=vip") || !strings.Contains(out, "changed") {
 		t.Errorf("%d %s", code, out)
 	}
-	for _, args := range [][]string{{"--since", "soon"}, {"--until", "yesterday"}, {"--param", "tag"}, {"--param", "=x"}} {
+	for _, args := range [][]string{{"--since", "soon"}, {"--until", "tomorrow"}, {"--param", "tag"}, {"--param", "=x"}} {
 		if out, code := s.fanfold(append([]string{"list"}, args...)...); code != exitUsage || !strings.Contains(out, args[0]) {
 			t.Errorf("%v: %d %s", args, code, out)
 		}

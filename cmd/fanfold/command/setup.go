@@ -167,7 +167,7 @@ the sink and in the spool, and one scratch file, loads the scripts into Redis, a
 deletes a key of its own on every Redis server. It changes nothing else. The exit code is 1 if
 a check fails.
 
-Databases prepare the queries of the listeners, and do not run them. Doctor compares their
+Databases prepare the queries of the listeners, and read no rows. Doctor compares their
 columns with those of the configuration, and plans every fold with their types.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)

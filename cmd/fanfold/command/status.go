@@ -1,8 +1,10 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+	"github.com/fanfold/fanfold/sink"
 )
 
 func newStatus(f *flags) *cobra.Command {
@@ -31,6 +35,7 @@ func newStatus(f *flags) *cobra.Command {
 			if err := b.Inspect.Jobs.Times(c.Context(), &v); err != nil {
 				return err
 			}
+			addManifest(c.Context(), b, &v)
 			v.Size = b.Size(c.Context(), v.ID, v.File)
 			rows := jobRows(v)
 			if acts := b.actLines(c.Context(), ids[0]); len(acts) > 0 {
@@ -102,16 +107,60 @@ func jobRows(v inspect.Job) []table.Row {
 	for _, p := range v.Pauses {
 		rows = append(rows, table.Row{"paused", p})
 	}
+	took := map[string]string{}
+	for name, text := range course(v) {
+		took[name] = ", " + text
+	}
+	if v.Status.Final() && v.Queued() > 0 {
+		rows = append(rows, table.Row{"queue", "waited " + words.Short(v.Queued())})
+	}
 	for _, l := range v.Listeners {
-		rows = append(rows, table.Row{l.Name, stepText(l, true)})
+		rows = append(rows, table.Row{l.Name, stepText(l, true) + took[l.Name]})
 	}
 	if v.FanIn != nil {
-		rows = append(rows, table.Row{"fan-in", stepText(*v.FanIn, false)})
+		rows = append(rows, table.Row{"fan-in", stepText(*v.FanIn, false) + took["fan-in"]})
 	}
 	if kept := v.Kept.Offer(); kept != "" {
 		rows = append(rows, table.Row{"kept", kept})
 	}
 	return rows
+}
+
+// addManifest adds what a job did from the manifest of its file, if its history is not kept and the manifest can be
+// read.
+func addManifest(ctx context.Context, b *backend, v *inspect.Job) {
+	if v.File == "" || v.FanIn != nil {
+		return
+	}
+	at, err := b.Object(ctx, v.ID, v.File)
+	if err != nil {
+		return
+	}
+	if m, err := sink.ReadManifest(ctx, at.Sink, at.Name); err == nil {
+		v.AddManifest(m)
+	}
+}
+
+// course iterates over the steps of a job that has ended, by their names for people, with how long they waited and
+// worked. The times of other steps are not known.
+func course(v inspect.Job) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if !v.Status.Final() || v.Started == nil {
+			return
+		}
+		for l, begin := range v.Course() {
+			name := l.Name
+			if name == job.StepFanIn {
+				name = "fan-in"
+			}
+			if l.Ended == nil || l.Reused > 0 || l.AsOf != nil {
+				continue
+			}
+			if !yield(name, l.Took(begin, *l.Ended)) {
+				return
+			}
+		}
+	}
 }
 
 // stepText describes the state of a step of a job.
@@ -129,7 +178,7 @@ func stepText(l inspect.Listener, reads bool) string {
 	if l.Tries > 0 {
 		text += fmt.Sprintf(", try %d", l.Tries)
 	}
-	if l.Next != nil {
+	if l.Next != nil && l.Next.After(time.Now()) {
 		text += ", next at " + words.Stamp(*l.Next)
 	}
 	if l.Why != "" {

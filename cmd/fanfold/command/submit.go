@@ -64,6 +64,9 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 			return fmt.Errorf("nothing was pushed: %w%s", err, hintOfReport(b.Config.Reports[ids[0]]))
 		}
 		if due.given() {
+			if err := b.Operate.Delayed.Check(c.Context(), ids); err != nil {
+				return fmt.Errorf("nothing was delayed: %w", err)
+			}
 			return delay(f, c, b, ids, due)
 		}
 		if err := b.Operate.Jobs.Push(callerContext(c), ids...); err != nil {

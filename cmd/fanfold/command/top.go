@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/show"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/why"
+	"github.com/fanfold/fanfold/internal/fault"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/record"
 	"github.com/fanfold/fanfold/report"
@@ -26,6 +27,7 @@ const (
 
 func newTop(f *flags) *cobra.Command {
 	var once bool
+	var sort string
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Show running jobs and waiting tasks, and refresh",
@@ -33,25 +35,34 @@ func newTop(f *flags) *cobra.Command {
 tasks and its workers. The status RETRY means that a step has failed and will be retried,
 and WAIT that one waits, such as for a slot. On a terminal, it refreshes every 2 seconds:
 j and k scroll, s orders, / filters, ? shows all keys, and q or Ctrl-C ends it. Otherwise,
-and with --once or -o json, it prints up to 1,000 jobs once.`,
+and with --once or -o json, it prints up to 1,000 jobs once. --sort data has the jobs with
+the most data first, and --sort age those that have run longest.`,
 		Args: cobra.NoArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			order := slices.Index(show.Orders(), sort)
+			if order < 0 {
+				return fault.Input.New("--sort: %q is not one of %s", sort, strings.Join(show.Orders(), ", "))
+			}
 			file, _ := screen.Terminal(c.OutOrStdout())
 			if file != nil && !once && f.output == "table" {
-				return screen.Draw(c.Context(), file, topEvery, &topView{show.View{Colours: screen.Colours()}, b})
+				view := &topView{show.View{Colours: screen.Colours(), Order: order}, b}
+				return screen.Draw(c.Context(), file, topEvery, view)
 			}
 			t, err := b.Inspect.Top(c.Context(), b.Config.ListenerNames(), topJobs)
 			if err != nil {
 				return err
 			}
 			if f.output == "json" {
+				show.Sort(t.Jobs, order)
 				return printJSON(c.OutOrStdout(), t)
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(show.Top(t), "\n"))
+			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(show.Top(t, order), "\n"))
 			return err
 		}),
 	}
 	c.Flags().BoolVar(&once, "once", false, "print once and exit")
+	c.Flags().StringVar(&sort, "sort", show.Orders()[0], "order of the jobs: "+strings.Join(show.Orders(), ", "))
+	offer(c, "sort", show.Orders()...)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,8 @@ record nor any trace of the id exists.`,
 			if f.output == "json" {
 				err = printJSON(c.OutOrStdout(), v)
 			} else {
-				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v, b.actLines(c.Context(), ids[0])))
+				course, acts := courseLines(c.Context(), b, v), b.actLines(c.Context(), ids[0])
+				_, err = fmt.Fprint(c.OutOrStdout(), verdictText(v, course, acts))
 			}
 			if err == nil && v.Kind == why.KindNoRecord {
 				err = b.Inspect.Jobs.NoRecord(v.ID)
@@ -40,8 +42,27 @@ record nor any trace of the id exists.`,
 	}
 }
 
-// verdictText formats a verdict for people, with what people did.
-func verdictText(v why.Verdict, acts []string) string {
+// courseLines returns how long the steps of a job that has ended waited and worked, for people; empty: it is not known.
+func courseLines(ctx context.Context, b *backend, of why.Verdict) (lines []string) {
+	if of.Kind != why.KindEnded {
+		return nil
+	}
+	v, err := b.Inspect.Jobs.Get(ctx, of.ID)
+	if err != nil {
+		return nil // the verdict says that a server does not answer
+	}
+	addManifest(ctx, b, &v)
+	if v.Queued() > 0 {
+		lines = append(lines, "queue: waited "+words.Short(v.Queued()))
+	}
+	for name, text := range course(v) {
+		lines = append(lines, name+": "+text)
+	}
+	return lines
+}
+
+// verdictText formats a verdict for people, with what the steps and people did.
+func verdictText(v why.Verdict, course, acts []string) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
 		text.WriteString(screen.OneLine(fmt.Sprintf(format, args...)) + "\n")
@@ -76,6 +97,7 @@ func verdictText(v why.Verdict, acts []string) string {
 	for _, u := range v.Upcoming {
 		upcoming = append(upcoming, words.Stamp(u.At)+" ("+words.When(u.At, v.Now)+"): "+u.What)
 	}
+	list("What its steps did", course)
 	list("What people did", acts)
 	list("What will happen", upcoming)
 	list("What you can do", v.Remedies)

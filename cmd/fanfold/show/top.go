@@ -15,8 +15,8 @@ import (
 )
 
 // Top returns the lines of an overview that no terminal bounds.
-func Top(t inspect.Top) []string {
-	v := View{top: t}
+func Top(t inspect.Top, order int) []string {
+	v := View{top: t, Order: order}
 	return v.Lines(0, 0)
 }
 

@@ -28,7 +28,7 @@ func manyJobs() inspect.Top {
 // TestTopLines: without a terminal, nothing is cut.
 func TestTopLines(t *testing.T) {
 	t.Parallel()
-	whole := strings.Join(Top(manyJobs()), "\n")
+	whole := strings.Join(Top(manyJobs(), 0), "\n")
 	for _, want := range []string{"jobs: 500 running, 3 waiting, ", "Redis uses 50 % of its memory   late by 12s   paused: listener/b", "1m30s", "no workers", strings.Repeat("long.", 60), "1/2", "2.0 KB", "in 1h", "and 450 more"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("%q is not in\n%s", want, whole)
@@ -42,7 +42,7 @@ func TestTopLines(t *testing.T) {
 	}
 	spools := manyJobs()
 	spools.Jobs[7].Spooled = 3 << 30
-	if line := strings.Split(strings.Join(Top(spools), "\n"), "\n 7 ")[1]; !strings.Contains(line, "2.0 KB  3.0 GB ") {
+	if line := strings.Split(strings.Join(Top(spools, 0), "\n"), "\n 7 ")[1]; !strings.Contains(line, "2.0 KB  3.0 GB ") {
 		t.Error(line)
 	}
 }

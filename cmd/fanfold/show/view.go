@@ -15,6 +15,7 @@ import (
 // View is an overview on a terminal, whose keys scroll, order and filter the jobs.
 type View struct {
 	Colours bool
+	Order   int // of the jobs, in Orders
 
 	top      inspect.Top
 	err      error
@@ -24,7 +25,6 @@ type View struct {
 	typing   bool
 	paused   bool
 	help     bool
-	order    int // in orders
 	reversed bool
 	first    int // job that is shown first
 	page     int // jobs that fit
@@ -45,6 +45,17 @@ var orders = []struct {
 	{"data", func(a, b inspect.Running) int { return cmp.Compare(b.Bytes+b.Spooled, a.Bytes+a.Spooled) }},
 	{"age", func(a, b inspect.Running) int { return a.Started.Compare(b.Started) }},
 }
+
+// Orders returns the names of the columns by which jobs can be ordered. The first is the default.
+func Orders() (names []string) {
+	for _, o := range orders {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// Sort orders jobs by a column of Orders.
+func Sort(jobs []inspect.Running, order int) { slices.SortStableFunc(jobs, orders[order].compare) }
 
 // keysHelp explains the keys.
 var keysHelp = []string{
@@ -84,7 +95,7 @@ func (v *View) Press(key string) (read, end bool) {
 	case "pgup":
 		v.first -= max(1, v.page)
 	case "s":
-		v.order, v.first = (v.order+1)%len(orders), 0
+		v.Order, v.first = (v.Order+1)%len(orders), 0
 	case "r":
 		v.reversed = !v.reversed
 	case "/":
@@ -124,7 +135,7 @@ func (v *View) jobs() []inspect.Running {
 		text := strings.ToLower(strings.Join(append([]string{j.ID, j.Report, j.State()}, j.Open...), "\n"))
 		return !strings.Contains(text, strings.ToLower(v.filter))
 	})
-	slices.SortStableFunc(jobs, orders[v.order].compare)
+	Sort(jobs, v.Order)
 	if v.reversed {
 		slices.Reverse(jobs)
 	}
@@ -176,7 +187,7 @@ func (v *View) foot(jobs int) string {
 	if v.paused {
 		text += ", paused"
 	}
-	text += ", by " + orders[v.order].name
+	text += ", by " + orders[v.Order].name
 	if v.reversed {
 		text += ", reversed"
 	}
