@@ -30,6 +30,7 @@ type facts struct {
 	Memory    int               // percent of what Redis may use
 	Contender bool              // it competes for a full Redis
 	Limited   bool              // it waits until a job of its report ends
+	Stopped   stopped           // running jobs that need what is paused
 	Leader    string            // it waits for the file of this job; empty: for none
 	LeaderErr error             // it is not known whether it waits for one
 	Place     *scripts.Place    // in the queue of its lane; nil: it does not wait there
@@ -47,6 +48,13 @@ type facts struct {
 
 	Quarantined     *inspect.Quarantined // nil: not in the searched part of the quarantine
 	QuarantineWhole bool                 // the whole quarantine was searched
+}
+
+// stopped are running jobs with tasks of what is paused.
+type stopped struct {
+	What string // is paused: source/<name> or listener/<name>; of several, the one that most jobs need
+	Jobs int    // that still need it
+	Of   int    // running jobs
 }
 
 // runs reports whether the job runs, according to Redis and the record.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -127,6 +129,10 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 		}
 	}
 	if f.Record != nil && f.Record.Status == report.Pending {
+		f.Stopped, err = once(g, "stopped", func() (stopped, error) { return g.stopped(ctx, f.Holds) })
+		if err != nil {
+			return err
+		}
 		f.Leader, f.LeaderErr = g.Jobs.Leader(ctx, *f.Record)
 	}
 	if f.Place, err = s.Lanes.Place(ctx, f.ID); err != nil {
@@ -159,6 +165,40 @@ func (g *gatherer) waiting(ctx context.Context, s *scripts.Scripts, f *facts) er
 	}
 	f.Quarantined, f.QuarantineWhole, err = g.Quarantine.Search(ctx, f.ID)
 	return err
+}
+
+// maxStopped is the maximum number of running jobs that stopped reads.
+const maxStopped = 1000
+
+// stopped returns the running jobs that still need what is paused.
+func (g *gatherer) stopped(ctx context.Context, holds scripts.Holds) (most stopped, err error) {
+	if len(holds) == 0 {
+		return most, nil
+	}
+	list, err := g.Jobs.Running(ctx, maxStopped)
+	wait := map[string]int{}
+	for _, r := range list {
+		of := g.Config.Reports[r.Report]
+		if of == nil {
+			continue
+		}
+		pauses := map[string]bool{}
+		for _, name := range r.Open {
+			if l, _, ok := of.Listener(name); ok {
+				pauses[holds.Stops(name, l.Source)] = true
+			}
+		}
+		for what := range pauses {
+			wait[what]++
+		}
+	}
+	delete(wait, "")
+	for _, what := range slices.Sorted(maps.Keys(wait)) {
+		if n := wait[what]; n > most.Jobs {
+			most = stopped{what, n, len(list)}
+		}
+	}
+	return most, err
 }
 
 // score returns the score of a member of a sorted set, and whether it is one.

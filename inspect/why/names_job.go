@@ -69,6 +69,7 @@ var ofJob = table[*diagnosis]{
 		"contender":       func(d *diagnosis) bool { return d.Contender },
 		"limited":         func(d *diagnosis) bool { return d.Limited },
 		"limited-by-hand": func(d *diagnosis) bool { return d.limit() != nil },
+		"stopped":         func(d *diagnosis) bool { return d.Stopped.Jobs > 0 },
 		"shares":          func(d *diagnosis) bool { return d.Leader != "" },
 		"leader-unknown":  func(d *diagnosis) bool { return d.LeaderErr != nil },
 		"parked":          func(d *diagnosis) bool { return d.Place != nil },
@@ -118,6 +119,12 @@ var ofJob = table[*diagnosis]{
 		"report-paused": func(d *diagnosis) string {
 			return inspect.HoldText(d.Holds[scripts.PausedReport(d.record.Report)])
 		},
+
+		"stopped-jobs":  func(d *diagnosis) string { return words.Grouped(d.Stopped.Jobs) },
+		"stopped-of":    func(d *diagnosis) string { return words.Grouped(d.Stopped.Of) },
+		"stopped-title": func(d *diagnosis) string { return inspect.HoldTitle(d.Sources, d.Stopped.What) },
+		"stopped-name":  func(d *diagnosis) string { return strings.Replace(d.Stopped.What, "/", " ", 1) },
+		"stopped-since": func(d *diagnosis) string { return inspect.HoldText(d.Holds[d.Stopped.What]) },
 
 		"lane":          func(d *diagnosis) string { return report.LaneText(d.place().Lane) },
 		"lane-place":    func(d *diagnosis) string { return words.Grouped(d.place().Before + 1) },

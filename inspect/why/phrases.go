@@ -159,8 +159,13 @@ var phrases = map[string]rules{
 		{when: "1:jobs-running", says: "1 job runs"},
 		{says: "{jobs-running} jobs run"},
 	},
-	"running": {{says: "{jobs-run}; limits.running_jobs is {jobs-max}."}},
-	"submit":  {{says: "fanfold submit {id}"}},
+	"stopped": {{
+		when: "stopped",
+		says: "{stopped-jobs} of the {stopped-of} running jobs still need {stopped-title}, which has been paused since {stopped-since}.",
+	}},
+	"resume-stopped": {{when: "stopped", says: "fanfold resume {stopped-name}"}},
+	"running":        {{says: "{jobs-run}; limits.running_jobs is {jobs-max}."}},
+	"submit":         {{says: "fanfold submit {id}"}},
 	"submit-exact": {
 		{when: "quarantined", says: "fanfold submit {exact-id}, then fanfold quarantine rm {quarantined-entry}"},
 		{says: "fanfold submit {exact-id}"},

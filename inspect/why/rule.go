@@ -131,7 +131,9 @@ func (k *known) time(name string) time.Time {
 func (k *known) all(texts []string) []string {
 	var filled []string
 	for _, text := range texts {
-		filled = append(filled, k.fill(text))
+		if text = k.fill(text); text != "" {
+			filled = append(filled, text)
+		}
 	}
 	return filled
 }

@@ -106,29 +106,29 @@ var jobRules = rules{
 	{
 		when: "limited !report-paused", kind: KindNoRoom,
 		says: "It waits until a running job of report {report} ends: at most {report-limit} of them run at once.",
-		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"{more-running}"},
+		more: []string{"Its deadline is set when it starts.", "{stopped}"},
+		do:   []string{"{more-running}", "{resume-stopped}"},
 	},
 	{
 		when: "parked lane-full", kind: KindNoRoom,
 		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {lane-running} of its " +
 			"{lane-limit} jobs run.",
-		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"wait, or raise lanes.running"},
+		more: []string{"Its deadline is set when it starts.", "{stopped}"},
+		do:   []string{"wait, or raise lanes.running", "{resume-stopped}"},
 	},
 	{
 		when: "parked class-full", kind: KindNoRoom,
 		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {class-running} of the " +
 			"{class-limit} jobs of class {class} run.",
-		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"wait, or raise lanes.classes.{class}.running"},
+		more: []string{"Its deadline is set when it starts.", "{stopped}"},
+		do:   []string{"wait, or raise lanes.classes.{class}.running", "{resume-stopped}"},
 	},
 	{
 		when: "parked", kind: KindNoRoom,
 		says: "It waits for a turn of lane {lane}, place {lane-place} of {lane-queue}: {lanes-running} of {jobs-max} " +
 			"jobs run, and lanes take turns.",
-		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"wait, or raise limits.running_jobs"},
+		more: []string{"Its deadline is set when it starts.", "{stopped}"},
+		do:   []string{"wait, or raise limits.running_jobs", "{resume-stopped}"},
 	},
 	{
 		when: "push push-of-id contender !pending", kind: KindRedisFull,
@@ -192,8 +192,8 @@ var jobRules = rules{
 	{
 		when: "queued full", kind: KindNoRoom,
 		says: "{in-jobs} until a running job ends: {jobs-run}, the maximum that limits.running_jobs allows.",
-		more: []string{"Its deadline is set when it starts."},
-		do:   []string{"wait, or raise limits.running_jobs"},
+		more: []string{"Its deadline is set when it starts.", "{stopped}"},
+		do:   []string{"wait, or raise limits.running_jobs", "{resume-stopped}"},
 	},
 	{when: "queued", kind: KindQueued, says: "{in-jobs}.", more: []string{"{running}"}},
 	{

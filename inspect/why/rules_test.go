@@ -239,6 +239,8 @@ var beforeTheStart = map[string]meaning{
 	"many run":                           {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, the maximum"},
 	"slots of a limit":                   {querying(entered("a", 4, "", 0), slots(2, "7", "9"), limited("source/da", 1)), KindNoSlot, "all 1 that fanfold limit allows are taken, by jobs 7, 9"},
 	"slots of a limit, the remedy":       {querying(entered("a", 0, "", 0), slots(2, "7"), limited("source/da", 1)), KindNoSlot, "fanfold limit source da reset: the limit was set 2"},
+	"report limited, a source is paused": {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3), stops("source/da", 2, 3)), KindNoRoom, "2 of the 3 running jobs still need source da, which has been paused since 2"},
+	"report limited, what resumes it":    {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3), stops("source/da", 2, 3)), KindNoRoom, "fanfold resume source da"},
 	"report limited by hand":             {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3)), KindNoRoom, "at most 3 of them run at once"},
 	"report limited by hand, the remedy": {recorded(report.Pending, func(f *facts) { f.Limited = true }, limited("report/r", 3)), KindNoRoom, "fanfold limit report r reset: the limit was set 2"},
 	"slots taken, in the queue":          {querying(entered("a", 4, "", 0), slots(2, "7", "9", "7")), KindNoSlot, "it waits for a slot of database da: all 2 that databases.da.parallel allows are taken, by jobs 7, 9; 4 tasks are ahead of it in ka"},
@@ -393,6 +395,14 @@ var ofSteps = map[string]meaning{
 // limited limits a source or a report by hand.
 func limited(what string, n int) change {
 	return func(f *facts) { f.Holds[scripts.LimitOf(what)] = scripts.Hold{Since: now, Who: "ann", Limit: n} }
+}
+
+// stops pauses a source, for which some of the running jobs wait.
+func stops(what string, jobs, of int) change {
+	return func(f *facts) {
+		f.Holds[what] = scripts.Hold{Since: now, Who: "ann"}
+		f.Stopped = stopped{what, jobs, of}
+	}
 }
 
 // slots gives the source of listener a slots, which tasks of jobs have.

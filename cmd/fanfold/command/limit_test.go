@@ -141,6 +141,10 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 			})
 		}
 	}
+	s.must("pause source db --for 1h --reason calmer", "source/db")
+	s.must("why "+waiting, "3 of the 3 running jobs still need database db, which has been paused since ")
+	s.must("why "+waiting, "fanfold resume source db")
+	s.must("resume source db", "source/db")
 	s.must("limit report two 5 --reason calmer", "calmer")
 	wait(1, 5)
 	s.must("limit source db 2", "source/db")
