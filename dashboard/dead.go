@@ -31,7 +31,6 @@ type dead struct {
 	Since, Until string // the filter, by the time of failure
 	Report       string // and by report; empty: all
 	Reports      []string
-	Midnight     string // the start of today
 	Noon         string // the last one
 	SinceNoon    string // the text of its link
 	Wrong        string // what is wrong with it; empty: nothing
@@ -67,8 +66,6 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 		Total: int(s.Figures.Of("jobs_dead", "")),
 	}
 	now := time.Now()
-	year, month, day := now.Date()
-	v.Midnight = fieldOf(time.Date(year, month, day, 0, 0, 0, 0, time.Local))
 	noon, since := lastNoon(now)
 	v.Noon, v.SinceNoon = fieldOf(noon), since
 	failed := failuresOf(s.Dead, noon)

@@ -65,7 +65,7 @@ func (v dead) failures(who access.Who, cut bool) listing[failures] {
 				key: "noon", title: "Failed " + v.SinceNoon, class: "number",
 				order: by(func(f failures) int { return f.Noon }),
 				cell: func(f failures) cell {
-					one := dead{Since: v.Noon}
+					one := dead{Since: "noon"}
 					return cell{Text: number(f.Noon), To: "/dead?" + one.address(f.Report, "").Encode()}
 				},
 			},

@@ -189,10 +189,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("in the last hour: %s", text)
 	}
 	_, list := page("/dead")
-	_, midnight, _ := strings.Cut(list, `<a href="/dead?since=20`)
-	midnight, _, _ = strings.Cut(midnight, `"`)
-	if code, text := page("/dead?since=20" + midnight); code != 200 || !strings.Contains(text, `name="since" type="text" value="20`) {
-		t.Errorf("since midnight or noon: %d %s", code, text)
+	for _, since := range []string{"noon", "today"} {
+		code, text := page("/dead?since=" + since)
+		if code != 200 || !strings.Contains(list, `"/dead?since=`+since+`"`) || !strings.Contains(text, `name="since" type="text" value="`+since+`"`) {
+			t.Errorf("since %s: %d %s", since, code, text)
+		}
 	}
 	if code, text := page("/dead?since=soon"); code != 400 || !strings.Contains(text, "since: &#34;soon&#34; is neither") {
 		t.Errorf("%d %s", code, text)
