@@ -104,7 +104,7 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 
 // newNode returns a node of a cluster with a free bus port.
 func newNode(dir string, settings ...string) (node *Redis, bus int, err error) {
-	if bus, err = freePort(); err != nil {
+	if bus, err = FreePort(); err != nil {
 		return nil, 0, err
 	}
 	node, err = newRedis(dir, append([]string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)},

@@ -41,7 +41,7 @@ type Database struct {
 // StartDatabase creates a data folder in dir, starts a server on it and waits until it answers.
 // Extra arguments are passed to the server.
 func StartDatabase(ctx context.Context, dir string, extra ...string) (*Database, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

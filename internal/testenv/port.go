@@ -16,9 +16,9 @@ const (
 	lowestClients = 32_768 // default of Linux, see /proc/sys/net/ipv4/ip_local_port_range
 )
 
-// freePort returns a port of the loopback interface that was free a moment ago, and that no other test takes while this
+// FreePort returns a port of the loopback interface that was free a moment ago, and that no other test takes while this
 // process lives: a server under load needs a second until it listens.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	end := lowestClients
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		_, _ = fmt.Sscan(string(text), &end)

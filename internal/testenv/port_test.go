@@ -9,7 +9,7 @@ func TestPortsAreTaken(t *testing.T) {
 	t.Parallel()
 	taken := map[int]bool{}
 	for range 500 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}

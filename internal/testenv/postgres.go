@@ -35,7 +35,7 @@ type Postgres struct {
 //
 // PostgreSQL refuses to run as root: then the user postgres, or nobody, runs the server and owns its folder.
 func StartPostgres(ctx context.Context, extra ...string) (*Postgres, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (p *Postgres) Start(ctx context.Context, extra ...string) error {
 
 // Standby restarts the server as one that others replicate from, and starts such a server, with a copy of its files.
 func (p *Postgres) Standby(ctx context.Context) (*Postgres, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 	}
 	var ports [3]string
 	for i := range ports {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func StartRedis(ctx context.Context, dir string, settings ...string) (*Redis, er
 
 // newRedis returns a server that is not started.
 func newRedis(dir string, settings ...string) (*Redis, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type S3 struct {
 func StartS3(ctx context.Context, dir string) (*S3, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (s *Sentinels) start(ctx context.Context, dir string, n *Network, settings 
 		s.Servers = append(s.Servers, r)
 	}
 	for i := range 3 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestREADME(t *testing.T) {
 	s.shows(shows[0], nil)
 	stop()
 
-	away := "127.0.0.1:" + freePort(t)
+	away := e2e.Address(t)
 	serve(regexp.MustCompile(`tcp\([^)]*\)`).ReplaceAllLiteralString(server, "tcp("+away+")"))
 	s.Records.Exec("INSERT INTO file_download_record (id, report, parameters) VALUES (1111, 'tagged-withdrawals', '{\"tag\": \"vip\", \"from\": \"2024-06-01\"}')")
 	s.Jobs.Push("1111")

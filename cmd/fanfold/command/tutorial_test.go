@@ -32,7 +32,8 @@ func TestTutorial(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 
-	dir, redis := t.TempDir(), freePort(t)
+	dir := t.TempDir()
+	_, redis, _ := net.SplitHostPort(e2e.Address(t))
 	for name, content := range map[string]string{
 		"redis.conf": read(t, "../../../redis.conf"),
 		"fanfold":    "#!/bin/sh\nexec env " + asFanfold + "=1 '" + os.Args[0] + "' \"$@\"\n",
@@ -42,7 +43,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	addresses := strings.NewReplacer("127.0.0.1:3306", mariadb.Addr, "127.0.0.1:6379", "127.0.0.1:"+redis, "--port 6379", "--port "+redis,
-		"redis-cli ", "redis-cli -p "+redis+" ", "127.0.0.1:8080", "127.0.0.1:"+freePort(t))
+		"redis-cli ", "redis-cli -p "+redis+" ", "127.0.0.1:8080", e2e.Address(t))
 	var environment string
 	shell := func(block string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), "bash", "-euc", environment+addresses.Replace(block))
@@ -139,16 +140,4 @@ func TestTutorial(t *testing.T) {
 	if !strings.Contains(output, "Ann") {
 		t.Errorf("the last file is %q", output)
 	}
-}
-
-// freePort returns a port on which nothing listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
 }

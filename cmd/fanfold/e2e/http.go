@@ -4,18 +4,20 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-// Address returns a loopback address on which nothing listens.
+// Address returns a loopback address on which nothing listens, and which no other test takes.
 func Address(t testing.TB) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // Get gets a path of the admin server at an address. It returns 0 if the server does not answer.
