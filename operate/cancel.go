@@ -28,11 +28,11 @@ func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, er
 	}
 	act.more = reason
 	defer act.end(ctx, &err)
-	return cancel(ctx, j, id, reason)
+	return cancel(ctx, j, id, reason, false)
 }
 
-// cancel is Cancel without the audit.
-func cancel(ctx context.Context, j Jobs, id, reason string) (outcome string, err error) {
+// cancel is Cancel without the audit. With waiting, it refuses a job that has started.
+func cancel(ctx context.Context, j Jobs, id, reason string, waiting bool) (outcome string, err error) {
 	for range cancelTries {
 		r, err := j.in.Jobs.Record(ctx, id)
 		if err != nil {
@@ -40,6 +40,9 @@ func cancel(ctx context.Context, j Jobs, id, reason string) (outcome string, err
 		}
 		if r.Status.Final() && r.Status != report.Cancelled {
 			return "", notCancelled(id, "it is %s", r.Status)
+		}
+		if waiting && r.Status != report.Pending {
+			return "", notCancelled(id, "it has started")
 		}
 		runs, err := j.stop(ctx, r, reason)
 		if err != nil {

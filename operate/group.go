@@ -52,7 +52,7 @@ func (of Groups) Cancel(ctx context.Context, g Group, reason string) (Swept, err
 		if g.DryRun {
 			return nil
 		}
-		_, err := cancel(ctx, Jobs{of.in}, r.ID, reason)
+		_, err := cancel(ctx, Jobs{of.in}, r.ID, reason, g.Waiting)
 		return err
 	})
 }
@@ -94,7 +94,8 @@ func (g Group) sweep(ctx context.Context, in *inspect.Inspector, name, more stri
 		case err != nil && !Refused(err):
 			return result, err
 		case err != nil:
-			result.Left[regexp.MustCompile(`\b`+r.ID+`\b`).ReplaceAllLiteralString(err.Error(), "ID")]++
+			itself := regexp.MustCompile(`\b` + regexp.QuoteMeta(r.ID) + `\b`)
+			result.Left[itself.ReplaceAllLiteralString(err.Error(), "ID")]++
 			continue
 		case g.DryRun:
 			result.Would++

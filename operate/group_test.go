@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,6 +45,9 @@ func TestCancelGroup(t *testing.T) {
 	b := setup(t)
 	mine, other, runs := []string{b.of("7"), b.of("7")}, b.of("77"), b.of("7")
 	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", runs)
+	if _, err := cancel(t.Context(), b.Jobs, runs, "it waited when it was selected", true); !errors.Is(err, fault.Refused) {
+		t.Error(err)
+	}
 	g := Group{Report: "slow", Parameters: map[string]string{"customer": "7"}, Waiting: true, DryRun: true}
 	cancel := func(want Swept, statuses map[report.Status]int) {
 		t.Helper()
