@@ -27,9 +27,9 @@ that have a listener of this name. When you pause a report, within a second no j
 Their ids wait in Redis and do not delay other jobs.
 
 A pause lasts until its end, or until you resume it, even if Redis loses its memory (after
-fanfold migrate). If you pause something again, it gets the new reason and end. Pauses do not
-count as tries. The deadline of a job that waits for a paused source or listener moves by that
-time, unless its report has deadline_during_pause: runs.
+fanfold migrate). If you pause something again, it gets the new reason and end; without --for and
+--until, it has no end then. Pauses do not count as tries. The deadline of a job that waits for a
+paused source or listener moves by that time, unless its report has deadline_during_pause: runs.
 
     fanfold pause source fund --for 2h --reason "too many threads run"`,
 	}
