@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -142,6 +143,17 @@ func (d *Dashboard) Run(ctx context.Context) {
 	d.sampler.run(ctx)
 }
 
+const (
+	// liveEach is the time that one browser's page may take when a new sample is told to all.
+	liveEach = 10 * time.Millisecond
+	// liveMax is the maximum time by which a browser is told later.
+	liveMax = 500 * time.Millisecond
+)
+
+// spread is the time over which so many browsers are told of a sample. They load their pages at once, and those that
+// come last would wait for all others.
+func spread(browsers int) time.Duration { return min(liveMax, time.Duration(browsers-1)*liveEach) }
+
 // live sends a browser the number of every new sample.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	name := access.Of(r.Context()).Name
@@ -166,6 +178,11 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case <-next:
+			select {
+			case <-time.After(rand.N(spread(d.streams.Len()) + 1)):
+			case <-ctx.Done():
+				return
+			}
 		case <-tick.C:
 		case <-ctx.Done():
 			return

@@ -252,6 +252,16 @@ func TestLive(t *testing.T) {
 	server.Close() // which waits for the stream
 }
 
+// TestSpread: one browser is told of a sample at once, and many within half a second.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for browsers, want := range map[int]time.Duration{1: 0, 11: 100 * time.Millisecond, 51: liveMax, 1000: liveMax} {
+		if got := spread(browsers); got != want {
+			t.Errorf("%d browsers: %v", browsers, got)
+		}
+	}
+}
+
 // TestViews: every view lists its jobs, and no job whose file is being made is stuck.
 func TestViews(t *testing.T) {
 	t.Parallel()
