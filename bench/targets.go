@@ -79,7 +79,7 @@ var targets = slices.Concat([]target{
 	waitingTarget(1), waitingTarget(2), waitingTarget(3),
 	{"idle engine: CPU of the process", "", "% of a core", "<= 1", of(whatIdleCPU, nothingWaits)},
 	{"idle engine: CPU of Redis", "", "% of a core", "", of(whatIdleRedis, nothingWaits)},
-	{"dashboard, 10,000 jobs, 50 browsers: median time of a page", "", "ms", "<= 200", of(whatPage+", median", fiftyBrowsers)},
+	{"dashboard, 10,000 jobs, 50 browsers: median time of a page", "", "ms", "<= 100", of(whatPage+", median", fiftyBrowsers)},
 	{"dashboard, 10,000 jobs, 50 browsers: CPU of Redis beyond that without", "", "% of a core", "<= 1", func(f *figures) float64 {
 		return f.median(whatSamplerRedis, fiftyBrowsers) - f.median(whatSamplerRedis, nobodyLooks)
 	}},
