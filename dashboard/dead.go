@@ -63,7 +63,10 @@ func (d *deadPages) list(_ context.Context, r *http.Request, s *sample) (string,
 	v := dead{
 		Since: r.FormValue("since"), Until: r.FormValue("until"),
 		Report: r.FormValue("report"), Key: r.FormValue("group"),
-		Total: int(s.Figures.Of("jobs_dead", "")),
+		Total: len(s.Dead),
+	}
+	if s.DeadCut() {
+		v.Total = max(v.Total, int(s.Figures.Of("jobs_dead", "")))
 	}
 	now := time.Now()
 	noon, since := lastNoon(now)

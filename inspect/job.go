@@ -195,7 +195,7 @@ func (l *Listener) is(p Part) {
 	case !p.DoneAt.IsZero():
 		began := p.DoneAt.Add(-p.Took)
 		l.Began, l.Ended = &began, &p.DoneAt
-	case !p.Taken.IsZero() && p.Owner != "":
+	case !p.Taken.IsZero() && l.State == "running":
 		l.Began = &p.Taken
 	}
 	l.Why = p.Pause

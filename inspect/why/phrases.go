@@ -103,7 +103,7 @@ var phrases = map[string]rules{
 	},
 	"more-running": {
 		{when: "limited-by-hand", says: "wait, or run fanfold limit report {report} reset: the limit was set {report-limited}"},
-		{says: "wait, or raise the field running of the report"},
+		{says: "wait, or run fanfold limit report {report} N, or raise the field running of the report"},
 	},
 	"more-slots": {
 		{
@@ -115,7 +115,8 @@ var phrases = map[string]rules{
 			says: "wait, start another process with the role listeners, or raise max_connections of its database, " +
 				"and limits.tasks if it is set",
 		},
-		{says: "wait, or raise {section}.parallel if {source} can take more tasks at once; more workers do not help"},
+		{says: "wait, or run fanfold limit source {source-name} N, or raise {section}.parallel, if {source} can take more " +
+			"tasks at once; more workers do not help"},
 	},
 	"less-load": {
 		{when: "protected", says: "wait, find out what keeps {source} busy, or raise the limit in {section}.protect if it can take more"},

@@ -23,11 +23,11 @@ var made = map[string][]string{
 	"absent":    {"!owner !next !entry whole"},  // nothing leads to it
 
 	"gone":     {"!entry whole !back"},
-	"paused":   {"listener-paused !leased"},           // unless a worker continues it
-	"overdue":  {"later past-due", "handed past-due"}, // its next try should have begun
-	"comes":    {"later !overdue !paused"},            // its next try will begin by itself
-	"retries":  {"comes !for-other"},                  // the same, after one that failed
-	"works-on": {"leased !rows"},                      // it is read, and no row has come yet
+	"paused":   {"listener-paused !leased", "listener-paused works-on pause"}, // unless its query runs
+	"overdue":  {"later past-due", "handed past-due"},                         // its next try should have begun
+	"comes":    {"later !overdue !paused"},                                    // its next try will begin by itself
+	"retries":  {"comes !for-other"},                                          // the same, after one that failed
+	"works-on": {"leased !rows"},                                              // it is read, and no row has come yet
 	"slotless": { // it waits for a slot
 		"slots-full !has-slot works-on", "slots-full !has-slot unread", "slots-full unseen",
 		"for-other !has-slot before-query blames-slots", "for-other before-query blames-tasks",

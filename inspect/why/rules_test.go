@@ -251,6 +251,8 @@ var beforeTheStart = map[string]meaning{
 	"slots taken, and it waits":          {querying(waits("a", time.Second), blames(job.BlameSlots), slots(1, "7")), KindNoSlot, "by job 7; the next poll is in 1s"},
 	"a slot was just freed":              {querying(waits("a", time.Second), blames(job.BlameSlots), slots(2, "7")), KindNoSlot, "1 of the 2 that databases.da.parallel allows are taken, by job 7"},
 	"slots taken, in line":               {querying(owned("a", time.Second), slots(1, "7"), line("3", "4", "1", "5")), KindNoSlot, "by job 7; 2 tasks came before it"},
+	"slots taken, and paused":            {querying(owned("a", time.Second), slots(1, "7"), held(job.BlameSlots), pauses("a")), KindPaused, "fanfold resume listener a"},
+	"its query runs, and it is paused":   {querying(owned("a", time.Second), slots(1, "1"), pauses("a")), KindBarrier, "its query has been running"},
 	"slots taken, next":                  {querying(owned("a", time.Second), slots(1, "7"), line("1", "5")), KindNoSlot, "by job 7; no task has waited longer"},
 	"its slot, in work":                  {querying(entered("a", 0, "w", time.Second), slots(1, "1")), KindBarrier, "its query has been running"},
 	"a slot, and many":                   {querying(entered("a", 0, "", 0), slots(7, "2", "3", "4", "5", "6", "7", "8")), KindNoSlot, "by jobs 2, 3, 4, 5, 6 and 2 others"},

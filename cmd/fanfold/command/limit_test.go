@@ -144,6 +144,13 @@ func TestLimitsWhileProcessesRun(t *testing.T) {
 	s.must("pause source db --for 1h --reason calmer", "source/db")
 	s.must("why "+waiting, "3 of the 3 running jobs still need database db, which has been paused since ")
 	s.must("why "+waiting, "fanfold resume source db")
+	s.must("pause source db --reason ticket -o json", `"until": "`) // which stays
+	s.must("pause ls", "ticket")
+	for _, id := range ids {
+		if id != holder && s.Redis.Exists(t.Context(), keys.Job(id)).Val() == 1 {
+			s.because(id, why.KindPaused, "database db has been paused since ")
+		}
+	}
 	s.must("resume source db", "source/db")
 	s.must("limit report two 5 --reason calmer", "calmer")
 	wait(1, 5)

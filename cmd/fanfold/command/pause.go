@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,9 +28,10 @@ that have a listener of this name. When you pause a report, within a second no j
 Their ids wait in Redis and do not delay other jobs.
 
 A pause lasts until its end, or until you resume it, even if Redis loses its memory (after
-fanfold migrate). If you pause something again, it gets the new reason and end; without --for and
---until, it has no end then. Pauses do not count as tries. The deadline of a job that waits for a
-paused source or listener moves by that time, unless its report has deadline_during_pause: runs.
+fanfold migrate). If you pause something again, it gets the new reason and end, or no end; with
+--reason alone, only its reason changes. Pauses do not count as tries. The deadline of a job that
+waits for a paused source or listener moves by that time, unless its report has
+deadline_during_pause: runs.
 
     fanfold pause source fund --for 2h --reason "too many threads run"`,
 	}
@@ -72,12 +74,36 @@ func pauseOf(f *flags, kind, short string, names func(*config.Config) []string) 
 		if err != nil {
 			return err
 		}
-		one, err := b.Operate.Pauses.Pause(c.Context(), kind+"/"+name, of)
+		what := kind + "/" + name
+		if of == (operate.Terms{Reason: of.Reason}) && of.Reason != "" {
+			list, err := explained(c.Context(), b, what, of.Reason)
+			if err != nil {
+				return err
+			} else if len(list) > 0 {
+				return f.printPauses(c, list)
+			}
+		}
+		one, err := b.Operate.Pauses.Pause(c.Context(), what, of)
 		if err != nil {
 			return err
 		}
 		return f.printPauses(c, []inspect.Pause{one})
 	}))
+}
+
+// explained gives a pause that holds a reason, and returns it; none: there is no pause.
+func explained(ctx context.Context, b *backend, what, reason string) ([]inspect.Pause, error) {
+	find := func() ([]inspect.Pause, error) {
+		list, err := b.Inspect.Pauses.List(ctx)
+		return slices.DeleteFunc(list, func(p inspect.Pause) bool { return p.What != what }), err
+	}
+	if list, err := find(); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if err := b.Operate.Pauses.Explain(ctx, what, reason); err != nil {
+		return nil, err
+	}
+	return find()
 }
 
 func newResume(f *flags) *cobra.Command {
