@@ -152,7 +152,9 @@ const (
 
 // spread is the time over which so many browsers are told of a sample. They load their pages at once, and those that
 // come last would wait for all others.
-func spread(browsers int) time.Duration { return min(liveMax, time.Duration(browsers-1)*liveEach) }
+func spread(browsers int) time.Duration {
+	return min(liveMax, time.Duration(max(0, browsers-1))*liveEach)
+}
 
 // live sends a browser the number of every new sample.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {

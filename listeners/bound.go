@@ -41,7 +41,10 @@ func (r *tasks) takeSlot(ctx context.Context, t *task) (release func(), err erro
 			leave()
 		}
 	}()
-	slots := 0
+	slots, slack := 0, scripts.SlotSlack
+	if len(r.sources) > 1 {
+		slack = t.Report.Timeout + time.Hour // it loses its place when it is requeued
+	}
 	for began := time.Now(); ; {
 		if slots = slotsOf(ctx, t); slots == 0 { // people change it while it waits
 			if waits {
@@ -51,7 +54,7 @@ func (r *tasks) takeSlot(ctx context.Context, t *task) (release func(), err erro
 		}
 		back := t.slot.lend()
 		n, err := step.Insist(ctx, t.log, "take slot",
-			func() (int, error) { return limits.TakeSlot(ctx, source, who, slots, lease) }, step.UnlessFull)
+			func() (int, error) { return limits.TakeSlot(ctx, source, who, slots, lease, slack) }, step.UnlessFull)
 		if back(); err != nil {
 			return nil, away(err)
 		}
@@ -74,7 +77,7 @@ func (r *tasks) takeSlot(ctx context.Context, t *task) (release func(), err erro
 	// If the slot is lost because this process was paused, the task continues: it exceeds the limit
 	// by one for a while.
 	_, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
-		_, err := limits.TakeSlot(ctx, source, who, slots, lease)
+		_, err := limits.TakeSlot(ctx, source, who, slots, lease, slack)
 		return true, err
 	})
 	return func() {

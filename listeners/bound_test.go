@@ -29,7 +29,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.stop()
 	ctx := t.Context()
 	somebody := scripts.Holder{ID: "2", Attempt: 1, Listener: "a", Worker: "w", Entry: "1-0"}
-	if n, err := b.s.Limits.TakeSlot(ctx, "db", somebody, 1, time.Hour); n != 0 || err != nil {
+	if n, err := b.s.Limits.TakeSlot(ctx, "db", somebody, 1, time.Hour, 0); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
 	if _, mine, err := b.s.Limits.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
@@ -88,6 +88,23 @@ func (b *bundle) inLine() time.Duration {
 	return time.Duration(last-from[0].Score) * time.Millisecond
 }
 
+// TestATaskInLineEnds when its job is cancelled, and leaves the line.
+func TestATaskInLineEnds(t *testing.T) {
+	t.Parallel()
+	b := prepare(t, minutely, report.Limits{}, func(context.Context, int64, *Writer, Task) error { return errors.New("it began") })
+	if n, err := b.s.Limits.TakeSlot(t.Context(), "db", scripts.Holder{ID: "0"}, 1, time.Hour, 0); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	b.run("c", func(o *Options) { o.Bounds = map[string]report.Bound{"db": {Parallel: 1}} })
+	b.until("it waits in line", func(s *job.State) bool { return s.Tasks["a"].Pause != "" && b.inLine() > 0 })
+	if _, _, err := b.s.Jobs.Cancel(t.Context(), "1", 1, "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.until("it has left the line", func(*job.State) bool {
+		return b.inLine() == 0 && b.client.XPending(t.Context(), b.s.Keys.Task("a"), scripts.Group).Val().Count == 0
+	})
+}
+
 // TestAListenerWithSeveralSources in several reports does not keep the tasks of one source behind those of another,
 // which is full or busy.
 func TestAListenerWithSeveralSources(t *testing.T) {
@@ -95,7 +112,7 @@ func TestAListenerWithSeveralSources(t *testing.T) {
 	for name, full := range map[string]func(b *bundle, o *Options){
 		"full": func(b *bundle, o *Options) {
 			o.Bounds = map[string]report.Bound{"db": {Parallel: 1}}
-			if n, err := b.s.Limits.TakeSlot(b.t.Context(), "db", scripts.Holder{ID: "0"}, 1, time.Hour); n != 0 || err != nil {
+			if n, err := b.s.Limits.TakeSlot(b.t.Context(), "db", scripts.Holder{ID: "0"}, 1, time.Hour, 0); n != 0 || err != nil {
 				b.t.Fatal(n, err)
 			}
 		},

@@ -244,6 +244,9 @@ func (g *guard) wait(ctx context.Context, r *tasks, t *task) error {
 		if r.patienceEnds(began) {
 			return why.wait(slotPatience)
 		}
+		if err := r.stopped(ctx, t); err != nil {
+			return err
+		}
 		if err := r.sleep(ctx, busyPoll/2+rand.N(busyPoll)); err != nil {
 			return err
 		}

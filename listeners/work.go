@@ -38,12 +38,19 @@ func (r *tasks) read(ctx context.Context, t *task) (err error) {
 	}
 	t.slot = taskSlot{r.share, true}
 	defer t.slot.leave()
+	connection := r.connections[t.Listener.Source]
+	if connection != nil {
+		connection.want(1) // no more tasks are read than can have one
+	}
 	release, err := r.takeSlot(ctx, t)
+	if connection != nil {
+		connection.want(-1)
+	}
 	if err != nil {
 		return err
 	}
 	defer release()
-	if connection := r.connections[t.Listener.Source]; connection != nil {
+	if connection != nil {
 		// Unlike the slot, it is held while Redis is away, as the connection is.
 		if err := r.takeShare(ctx, t, connection); err != nil {
 			return err

@@ -45,8 +45,8 @@ func (g Group) String() string {
 // Groups changes the jobs of a group.
 type Groups struct{ in *inspect.Inspector }
 
-// Cancel cancels the jobs of a group, those that have not started first: they do not start meanwhile. On an error,
-// Swept says what was done before it.
+// Cancel cancels the jobs of a group, those that have not started first, so that few of them start meanwhile. On an
+// error, Swept says what was done before it.
 func (of Groups) Cancel(ctx context.Context, g Group, reason string) (Swept, error) {
 	return g.sweep(ctx, of.in, "cancel", reason, func(ctx context.Context, r engine.Record) error {
 		if g.DryRun {

@@ -52,17 +52,17 @@ func parseHolder(member string) Holder {
 const (
 	// slotPlace is how long a task keeps its place in the queue for a slot if it asks no more.
 	slotPlace = 5 * time.Second
-	// slotSlack is how much later than the first of the queue a task may have come to get a slot before it.
-	slotSlack = time.Second
+	// SlotSlack is how much later than the first of the queue a task may have come to get a slot before it.
+	SlotSlack = time.Second
 )
 
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one that the task has, for the
 // time of a lease. It returns 0 then. Otherwise the task is the n-th that waits for a slot, and must ask again within
-// slotPlace. A task gets no slot before one that first asked more than slotSlack earlier.
+// slotPlace. A task gets no slot before one that first asked more than the slack earlier, usually SlotSlack.
 func (s Limits) TakeSlot(ctx context.Context, source string, who Holder, slots int,
-	lease time.Duration) (waits int, err error) {
+	lease, slack time.Duration) (waits int, err error) {
 	n, err := s.outcome(ctx, call(ctx, "slot", s.slotKeys(source), who.String(), slots, lease.Milliseconds(),
-		slotPlace.Milliseconds(), slotSlack.Milliseconds()))
+		slotPlace.Milliseconds(), slack.Milliseconds()))
 	return int(n), err
 }
 

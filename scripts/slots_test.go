@@ -42,7 +42,7 @@ func TestSlots(t *testing.T) {
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if n, err := s.Limits.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease); n == 0 != want || err != nil {
+		if n, err := s.Limits.TakeSlot(t.Context(), "db", Holder{ID: who, Attempt: 1, Listener: "a.b", Worker: "host/1", Entry: "1-0"}, 2, lease, SlotSlack); n == 0 != want || err != nil {
 			t.Errorf("%s: %v %v", who, n, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestSlotsInOrder(t *testing.T) {
 	}
 	take := func(id string, slots, want int) {
 		t.Helper()
-		if n, err := s.Limits.TakeSlot(t.Context(), "db", holder(id), slots, time.Hour); n != want || err != nil {
+		if n, err := s.Limits.TakeSlot(t.Context(), "db", holder(id), slots, time.Hour, SlotSlack); n != want || err != nil {
 			t.Errorf("%s: %d, want %d, error %v", id, n, want, err)
 		}
 	}
@@ -115,8 +115,21 @@ func TestSlotsInOrder(t *testing.T) {
 	take("c", 1, 0) // it came at nearly the same time as b
 	leave("c")
 	take("d", 1, 2)
+	if n, err := s.Limits.TakeSlot(t.Context(), "db", holder("hurry"), 1, time.Hour, time.Hour); n != 0 || err != nil {
+		t.Errorf("with more slack: %d %v", n, err)
+	}
+	leave("hurry")
 	earlier(asked, "b", slotPlace+time.Second)
 	take("d", 1, 0) // b fell silent
+	leave("d")
+	take("b", 1, 0)
+	take("d", 1, 1)
+	earlier(queue, "d", -time.Hour)
+	earlier(asked, "d", -time.Hour) // before the clock of Redis went back
+	leave("b")
+	take("c", 1, 0)
+	leave("c")
+	take("d", 1, 0)
 	take("e", 1, 1)
 	leave("e") // it waits no more
 	for _, key := range []string{queue, asked} {

@@ -75,8 +75,8 @@ type slots struct{ *engine.Engine }
 func slotLease(r *report.Report) time.Duration { return r.Timeout + scripts.Margin }
 
 // take returns the pushes that may start. Those of reports that have as many running jobs as they may
-// have wait until one of these ends, behind those that wait already; also if the partition with the slots does not
-// answer, so that other reports do not wait for it.
+// have wait until one of these ends, behind those of this partition that wait already; also if the partition with the
+// slots does not answer, so that other reports do not wait for it.
 func (s slots) take(ctx context.Context, pushes []*push) []*push {
 	limited := map[*report.Report][]*push{}
 	var free []*push

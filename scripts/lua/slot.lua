@@ -23,6 +23,8 @@ if not redis.call('ZSCORE', key, who) then
   if queue then
     local silent = redis.call('ZRANGEBYSCORE', asked, '-inf', int(now - ARGV[4]), 'LIMIT', 0, 1000)
     if silent[1] then left(silent) end
+    local ahead = redis.call('ZRANGEBYSCORE', asked, '(' .. int(now), '+inf', 'LIMIT', 0, 1000)
+    if ahead[1] then left(ahead) end -- the clock went back
     redis.call('ZADD', queue, 'NX', int(now), who)
     local from, first = redis.call('ZSCORE', queue, who), redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2]
     before = redis.call('ZCOUNT', queue, '-inf', '(' .. from)

@@ -126,12 +126,17 @@ func jobRows(v inspect.Job) []table.Row {
 	return rows
 }
 
+// manifestTime is the timeout of a read of a manifest.
+const manifestTime = 3 * time.Second
+
 // addManifest adds what a job did from the manifest of its file, if its history is not kept and the manifest can be
-// read.
+// read within manifestTime: the answer has more than that.
 func addManifest(ctx context.Context, b *backend, v *inspect.Job) {
 	if v.File == "" || v.FanIn != nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, manifestTime)
+	defer cancel()
 	at, err := b.Object(ctx, v.ID, v.File)
 	if err != nil {
 		return
