@@ -124,8 +124,12 @@ func TestSlotsInOrder(t *testing.T) {
 	leave("d")
 	take("b", 1, 0)
 	take("d", 1, 1)
-	earlier(queue, "d", -time.Hour)
-	earlier(asked, "d", -time.Hour) // before the clock of Redis went back
+	earlier(queue, "d", time.Second)
+	take("c", 1, 2)
+	earlier(queue, "c", -2*time.Hour)
+	for _, key := range []string{queue, asked} {
+		earlier(key, "d", -time.Hour) // before the clock of Redis went back; it does not ask again
+	}
 	leave("b")
 	take("c", 1, 0)
 	leave("c")
