@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/access"
-	"github.com/fanfold/fanfold/internal/words"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -72,7 +70,7 @@ var hitTable = listing[hit]{
 }
 
 // find searches the names of the configuration, the sample, and the record with an id. It reads no list from Redis and
-// scans no table, except for the running jobs with a parameter, which are cached.
+// scans no table.
 func (d *Dashboard) find(ctx context.Context, query string, s *sample) ([]hit, error) {
 	if query == "" {
 		return nil, nil
@@ -82,15 +80,10 @@ func (d *Dashboard) find(ctx context.Context, query string, s *sample) ([]hit, e
 		found = append(found, d.failures(query, s, access.Of(ctx).Everywhere(report.Download))...)
 	}
 	if of, ok := parameterOf(query); ok {
-		with, err := d.jobs.matches.Get(ctx, of)
-		if err := cmp.Or(err, with.err); err != nil {
-			return nil, err
-		}
-		name, q := of.String(), url.QueryEscape(of.String())
-		return append([]hit{
-			{Kind: "records", Name: name, To: "/records?param=" + q, Note: "in any state, changed within a day"},
-			{Kind: "running jobs", Name: name, To: "/jobs?q=" + q, Note: words.Count(len(with.ids), "job")},
-		}, found...), nil
+		to := "/records?param=" + url.QueryEscape(of.String())
+		records := hit{Kind: "records", Name: of.String(), To: to, Note: "in any state, changed within a day"}
+		records.Exact = len(found) == 0
+		return append([]hit{records}, found...), nil
 	}
 	if !report.ValidID(query) || slices.ContainsFunc(found, func(h hit) bool { return h.Exact }) {
 		return found, nil
