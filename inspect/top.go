@@ -10,7 +10,7 @@ type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
 	Waiting     float64   `json:"waiting"`     // pushed ids, also of paused and limited reports, and of lanes
-	Delayed     float64   `json:"delayed"`     // ids and retries that are due later, not polls of steps that wait
+	Delayed     float64   `json:"delayed"`     // ids and retries that are due later, no polls of these jobs
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
 	Memory      float64   `json:"memory"`      // used share of Redis's maxmemory, from 0 to 1; 0: no limit

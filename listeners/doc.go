@@ -14,9 +14,10 @@
 // A task stores what its next try needs in a memo (memo.go). Work that it started elsewhere can be
 // cancelled (Canceler, cancel.go).
 //
-// Redis has the slots and rate limits of a source, which all processes share (bound.go). No query
-// begins on a database that is too busy (Guards, protect.go), and no process calls an API that refuses
-// calls (Backoff, backoff.go). slots.go limits the tasks of a listener in one process, over all
+// Redis has the slots and rate limits of a source, which all processes share (bound.go). A task waits
+// in its worker, in line, for a slot: requeued, it would be behind younger tasks. No query begins on a
+// database that is too busy (Guards, protect.go), and no process calls an API that refuses calls
+// (Backoff, backoff.go). slots.go limits the tasks of a listener in one process, over all
 // partitions. memory.go decides which job goes on in a full Redis.
 //
 // A service reads the stream of an external listener and sends replies to fanfold:reply (reply.go).
